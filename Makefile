@@ -1,0 +1,57 @@
+# Two commands do everything on a fresh machine: `make door` (the main job) and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# Arguments for the door run, for example: make door ARGS="--steps 2000"
+ARGS   ?=
+STEPS  ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help door test test-all lint type format bench gl clean
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+# One stamp per set of extras: installed again when the package's metadata or the pins change.
+$(VENV)/.base: setup.cfg pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0" "torchvision==0.28.0"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers]"
+	touch $@
+
+$(VENV)/.all: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers,notebooks,sweeps]"
+	touch $@
+
+gl:  ## install the system OpenGL libraries where they are missing
+	@sh tools/install_gl.sh
+
+door: $(VENV)/.base gl  ## learn to open the door from the embedded demonstrations
+	$(BIN)/python -m vision_pwil.train_door $(if $(STEPS),--steps $(STEPS)) $(ARGS)
+
+test: $(VENV)/.dev gl lint type  ## lint, type-check and run the tests (under 15 minutes on 2 cores)
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+test-all: $(VENV)/.all gl lint type  ## every test, the slow ones too
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.dev  ## ruff: rules and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+type: $(VENV)/.dev  ## mypy
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## rewrite the sources in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev gl  ## every benchmark, one after the other
+	for b in benchmarks/[a-z]*.py; do $(BIN)/python -m benchmarks.$$(basename $$b .py) || exit 1; done
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

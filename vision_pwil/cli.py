@@ -1,0 +1,20 @@
+"""Command lines: dataclasses become options through tyro, and bad input becomes one sentence."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import tyro
+
+from vision_pwil.errors import InputError
+
+Result = TypeVar("Result")
+
+
+def run(command: Callable[..., Result], **tyro_options: Any) -> Result:
+    """Parse the command line for `command` (a function or dataclass), run it, and turn bad input into exit status 2."""
+    try:
+        return tyro.cli(command, **tyro_options)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
