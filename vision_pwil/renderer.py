@@ -1,0 +1,147 @@
+"""Frames of the door from a recorded state (qpos and the door's place): no physics, the same picture every time.
+
+The default settings give the view of `gym.make("AdroitHandDoor-v1", render_mode="rgb_array")` without shadows, at
+84x84, several dozen times faster: `python -m benchmarks.rendering` measures each step of the way.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from vision_pwil import opengl
+from vision_pwil.errors import InputError
+
+# isort: split
+import mujoco
+
+from vision_pwil.meshes import door_model
+
+_FORMAT = 1  # of the fingerprint: raise it when the same fields come to mean another picture
+
+
+@dataclass(frozen=True)
+class RenderSettings:
+    """Camera, size and quality of a frame: all that decides its pixels, given the state of the door."""
+
+    width: int = 84
+    """Pixels across (the paper's frames are 84x84)."""
+    height: int = 84
+    """Pixels down."""
+    lookat: tuple[float, float, float] = (-0.00441817, -0.15030982, 0.20043127)
+    """Point the camera looks at: Gymnasium's median of the geoms' positions, at the start of most episodes."""
+    distance: float = 1.5
+    """Metres from the camera to that point (AdroitHandDoor's default view)."""
+    azimuth: float = 90.0
+    """Degrees about the vertical (AdroitHandDoor's default view)."""
+    elevation: float = -45.0
+    """Degrees above the horizon, negative when looking down (MuJoCo's default view)."""
+    shadows: bool = False
+    """Cast shadows: pretty, and slow."""
+    reflections: bool = False
+    """Mirror the scene in shiny surfaces."""
+    samples: int = 0
+    """Samples per pixel beyond the first (multisampling)."""
+    slices: int = 8
+    """Tessellation of round shapes, around (MuJoCo's `vis.quality.numslices`)."""
+    stacks: int = 4
+    """Tessellation of round shapes, along (`numstacks`)."""
+    quads: int = 1
+    """Tessellation of flat shapes (`numquads`)."""
+    triangles: int = 1400
+    """Triangles left in the hand's meshes together (20,689 at first); 0 leaves them all."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A short name for these very settings, the same on every machine; it travels with frames and encoders."""
+        text = json.dumps({"format": _FORMAT, **asdict(self)}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def require_match(self, fingerprint: str | None, what: str) -> None:
+        """Raise unless `what` (say, "the encoder encoder.safetensors") was made with these settings."""
+        if fingerprint != self.fingerprint:
+            raise InputError(
+                f"The render settings of {what} have fingerprint {fingerprint}, those in use {self.fingerprint}: "
+                "render its frames or train it again with the settings in use, or use the settings it was made with."
+            )
+
+
+PRETTY = RenderSettings(width=480, height=480, shadows=True, samples=4, slices=28, stacks=16, quads=4, triangles=0)
+"""Large frames of the same scene, for videos that people watch."""
+
+
+class DoorRenderer:
+    """Draws the door's scene. Holds its own model and OpenGL context, freed by `close` or at the end of a `with`."""
+
+    def __init__(self, settings: RenderSettings | None = None) -> None:
+        opengl.require()
+        self.settings = settings = settings or RenderSettings()
+        self._model = door_model(settings.triangles)
+        visual = self._model.vis
+        visual.global_.offwidth, visual.global_.offheight = settings.width, settings.height
+        visual.quality.offsamples = settings.samples
+        visual.quality.numslices, visual.quality.numstacks = settings.slices, settings.stacks
+        visual.quality.numquads = settings.quads
+        if not settings.shadows:
+            visual.quality.shadowsize = 0
+        self._data = mujoco.MjData(self._model)
+        self._door = self._model.body("frame").id
+        self._context = mujoco.GLContext(settings.width, settings.height)
+        self._context.make_current()
+        self._resources = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._resources)
+        self._viewport = mujoco.MjrRect(0, 0, settings.width, settings.height)
+        self._camera = mujoco.MjvCamera()
+        self._camera.lookat[:] = settings.lookat
+        self._camera.distance, self._camera.azimuth = settings.distance, settings.azimuth
+        self._camera.elevation = settings.elevation
+        self._option, self._perturb = mujoco.MjvOption(), mujoco.MjvPerturb()
+        self._scene = mujoco.MjvScene(self._model, self._model.ngeom + self._model.nsite)
+        flags = mujoco.mjtRndFlag
+        self._scene.flags[flags.mjRND_SHADOW] = settings.shadows
+        self._scene.flags[flags.mjRND_REFLECTION] = settings.reflections
+        for unused in (flags.mjRND_SKYBOX, flags.mjRND_FOG, flags.mjRND_HAZE):
+            self._scene.flags[unused] = False
+        mujoco.mj_forward(self._model, self._data)  # places the lamp, once and for all
+
+    def render(self, qpos: np.ndarray, door_body_pos: np.ndarray) -> np.ndarray:
+        """The frame (height, width, 3) of one state."""
+        return self.render_many(np.asarray(qpos)[None], door_body_pos)[0]
+
+    def render_many(self, qpos: np.ndarray, door_body_pos: np.ndarray) -> np.ndarray:
+        """The frames (n, height, width, 3) of n states; the door's place is one for all (3,) or one for each (n, 3)."""
+        qpos = np.asarray(qpos, dtype=np.float64)
+        if qpos.ndim != 2 or qpos.shape[1] != self._model.nq or not np.isfinite(qpos).all():
+            raise InputError(f"A frame needs {self._model.nq} finite joint positions (qpos), not shape {qpos.shape}.")
+        places = np.broadcast_to(np.asarray(door_body_pos, dtype=np.float64), (len(qpos), 3))
+        self._context.make_current()
+        frames = np.empty((len(qpos), self.settings.height, self.settings.width, 3), np.uint8)
+        for frame, position, place in zip(frames, qpos, places, strict=True):
+            self._data.qpos[:] = position
+            self._model.body_pos[self._door] = place
+            self._draw(frame)
+        # OpenGL's first row is the lowest.
+        return np.ascontiguousarray(frames[:, ::-1])
+
+    def _draw(self, frame: np.ndarray) -> None:
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mjv_updateScene(
+            self._model, self._data, self._option, self._perturb, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene
+        )
+        mujoco.mjr_render(self._viewport, self._scene, self._resources)
+        mujoco.mjr_readPixels(frame, None, self._viewport, self._resources)
+
+    def close(self) -> None:
+        """Free the OpenGL context."""
+        if self._context is not None:
+            self._context.make_current()
+            self._resources.free()
+            self._context.free()
+            self._context = None
+
+    def __enter__(self) -> "DoorRenderer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
