@@ -1,0 +1,145 @@
+"""The door's demonstrations as pixels: replay the recorded actions from the recorded start, and draw each state.
+
+One frame for each step, drawn from the state after the step, so that the opened door is seen. An episode ends at the
+step where the door passes `open_angle`; its last frame is absorbing.
+"""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from vision_pwil import opengl
+from vision_pwil.demonstrations import format
+from vision_pwil.demonstrations.cache import cache_folder, cached
+from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
+from vision_pwil.door_env import ENV_ID, OPEN_ANGLE, DoorEnv
+from vision_pwil.errors import InputError
+from vision_pwil.renderer import DoorRenderer, RenderSettings
+
+ANGLE = 28
+"""Where the observation holds the door's angle."""
+_CONTINUOUS = slice(0, 38)  # the last entry is the flag that the door is open, which jumps from -1 to 1
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """One demonstration, replayed open loop until the door opened or the actions ran out."""
+
+    states: Array
+    """(n, 39): the observation at which action t was taken."""
+    qpos: Array
+    """(n, 30): joint positions after step t."""
+    recorded_steps: int
+    """Length of the recording."""
+    opened: int | None
+    """Steps until the door passed the opening angle, replayed."""
+    recorded_opened: int | None
+    """The same in the recorded states; None where they never show it, or were not recorded."""
+    deviation: float
+    """Largest absolute difference of any entry of the state from the recording; NaN without recorded states."""
+    deviation_step: int
+    """Where that was."""
+
+
+def _replay(env: DoorEnv, episode: Episode, number: int) -> Replay:
+    if episode.actions is None or episode.initial_state is None:
+        raise InputError(f"Episode {number} cannot be replayed: that needs its actions and its initial state.")
+    observation, _ = env.reset(options={"state": episode.initial_state})
+    states, qpos, opened = [], [], None
+    for step, action in enumerate(episode.actions):
+        states.append(observation)
+        observation, _, terminated, _, _ = env.step(action)
+        qpos.append(env.get_state()["qpos"])
+        if terminated:
+            opened = step + 1
+            break
+    replayed, deviation, worst, recorded_opened = np.array(states), float("nan"), 0, None
+    if episode.states is not None:
+        if episode.states.shape[1] != replayed.shape[1]:
+            raise InputError(f"Episode {number} has states of {episode.states.shape[1]} numbers, the door has 39.")
+        differences = np.abs(replayed - episode.states[: len(replayed)])[:, _CONTINUOUS].max(axis=1)
+        worst = int(differences.argmax())
+        deviation = float(differences[worst])
+        beyond = np.flatnonzero(episode.states[:, ANGLE] > env.open_angle)
+        # The state at which action t is taken is the one after t steps.
+        recorded_opened = int(beyond[0]) if len(beyond) else None
+    return Replay(replayed, np.array(qpos), len(episode), opened, recorded_opened, deviation, worst)
+
+
+def replay(demonstrations: Demonstrations, open_angle: float = OPEN_ANGLE) -> list[Replay]:
+    """Replay every demonstration and compare it with its recording."""
+    env = DoorEnv(horizon=max(map(len, demonstrations.episodes)) + 1, open_angle=open_angle)
+    episodes = tqdm(demonstrations.episodes, desc="replaying", unit="episode", leave=False)
+    return [_replay(env, episode, number) for number, episode in enumerate(episodes)]
+
+
+def render_door(
+    demonstrations: Demonstrations,
+    settings: RenderSettings | None = None,
+    open_angle: float = OPEN_ANGLE,
+    cache_dir: str | Path | None = None,
+    workers: int | None = None,
+) -> Demonstrations:
+    """Demonstrations with frames, cut where the door opens; the states are those of the replay.
+
+    The result is cached by content and settings under `cache_dir` (default: see `cache_folder`). `workers` processes
+    draw at once (default: one for each core).
+    """
+    settings = settings or RenderSettings()
+    key = [demonstrations.checksum, settings.fingerprint, open_angle, format.VERSION, demonstrations.source]
+    name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
+    path = cache_folder(cache_dir) / "door-frames" / f"{name}.demos"
+    return cached(path, lambda: _render(demonstrations, settings, open_angle, workers))
+
+
+def _render(
+    demonstrations: Demonstrations, settings: RenderSettings, open_angle: float, workers: int | None
+) -> Demonstrations:
+    opengl.require()
+    replays = replay(demonstrations, open_angle)
+    workers = min(workers or len(os.sched_getaffinity(0)), len(replays))
+    context = multiprocessing.get_context("spawn")  # an OpenGL context does not survive a fork
+    episodes = []
+    with (
+        ProcessPoolExecutor(workers, context, initializer=_ignore_interrupt) as pool,
+        tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar,
+    ):
+        jobs = [
+            pool.submit(_frames, settings, each.qpos, (episode.initial_state or {})["door_body_pos"])
+            for each, episode in zip(replays, demonstrations.episodes, strict=True)
+        ]
+        try:
+            for job, each, episode in zip(jobs, replays, demonstrations.episodes, strict=True):
+                frames = job.result()
+                bar.update(len(frames))
+                actions = None if episode.actions is None else episode.actions[: len(frames)]
+                absorbing = each.opened is not None
+                episodes.append(Episode(each.states, actions, frames, episode.initial_state, absorbing))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, settings.fingerprint)
+
+
+def _ignore_interrupt() -> None:
+    """Ctrl-C is the parent's to handle; it cancels what has not begun."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@lru_cache(maxsize=1)
+def _renderer(settings: RenderSettings) -> DoorRenderer:
+    return DoorRenderer(settings)
+
+
+def _frames(settings: RenderSettings, qpos: Array, door_body_pos: Array) -> Array:
+    """In a worker: one renderer for all its episodes."""
+    return _renderer(settings).render_many(qpos, door_body_pos)

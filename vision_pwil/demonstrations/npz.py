@@ -1,0 +1,29 @@
+"""Expert rollouts in a plain .npz: flat `observations` and `actions`, cut into episodes by `episode_lengths`."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from vision_pwil.demonstrations.archive import Archive
+from vision_pwil.demonstrations.episode import Demonstrations, Episode
+from vision_pwil.errors import InputError
+
+
+def parse(archive: Archive, path: Path) -> Demonstrations:
+    """The episodes of an open archive; a file named after an environment ("Ant-v5.npz") says which it is."""
+    observations, actions, lengths = (archive[name] for name in ("observations", "actions", "episode_lengths"))
+    if lengths.dtype.kind not in "iu" or lengths.ndim != 1 or not (lengths > 0).all():
+        raise InputError("its episode_lengths must be a list of positive whole numbers.")
+    total = sum(int(length) for length in lengths)
+    if observations.ndim != 2 or not len(observations) == len(actions) == total:
+        raise InputError(
+            f"its episode_lengths sum to {total}, but there are {len(observations)} observations "
+            f"and {len(actions)} actions."
+        )
+    ends = np.cumsum(lengths.astype(np.int64))
+    episodes = [
+        Episode(observations[end - n : end], actions[end - n : end]) for n, end in zip(lengths, ends, strict=True)
+    ]
+    env_id = path.stem if re.fullmatch(r"[\w/]+-v\d+", path.stem) else None
+    return Demonstrations(tuple(episodes), env_id, source=path.name)
