@@ -21,6 +21,7 @@ from vision_pwil import opengl
 from vision_pwil.demonstrations import format
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
+from vision_pwil.demonstrations.table import table
 from vision_pwil.door_env import ENV_ID, OPEN_ANGLE, DoorEnv
 from vision_pwil.errors import InputError
 from vision_pwil.renderer import DoorRenderer, RenderSettings
@@ -48,6 +49,8 @@ class Replay:
     """Largest absolute difference of any entry of the state from the recording; NaN without recorded states."""
     deviation_step: int
     """Where that was."""
+    angle_deviation: float
+    """Largest absolute difference of the door's angle."""
 
 
 def _replay(env: DoorEnv, episode: Episode, number: int) -> Replay:
@@ -62,17 +65,18 @@ def _replay(env: DoorEnv, episode: Episode, number: int) -> Replay:
         if terminated:
             opened = step + 1
             break
-    replayed, deviation, worst, recorded_opened = np.array(states), float("nan"), 0, None
+    replayed, recorded_opened = np.array(states), None
+    deviation, worst, angle = float("nan"), 0, float("nan")
     if episode.states is not None:
         if episode.states.shape[1] != replayed.shape[1]:
             raise InputError(f"Episode {number} has states of {episode.states.shape[1]} numbers, the door has 39.")
-        differences = np.abs(replayed - episode.states[: len(replayed)])[:, _CONTINUOUS].max(axis=1)
-        worst = int(differences.argmax())
-        deviation = float(differences[worst])
+        differences = np.abs(replayed - episode.states[: len(replayed)])[:, _CONTINUOUS]
+        worst, deviation = int(differences.max(axis=1).argmax()), float(differences.max())
+        angle = float(differences[:, ANGLE].max())
         beyond = np.flatnonzero(episode.states[:, ANGLE] > env.open_angle)
         # The state at which action t is taken is the one after t steps.
         recorded_opened = int(beyond[0]) if len(beyond) else None
-    return Replay(replayed, np.array(qpos), len(episode), opened, recorded_opened, deviation, worst)
+    return Replay(replayed, np.array(qpos), len(episode), opened, recorded_opened, deviation, worst, angle)
 
 
 def replay(demonstrations: Demonstrations, open_angle: float = OPEN_ANGLE) -> list[Replay]:
@@ -80,6 +84,32 @@ def replay(demonstrations: Demonstrations, open_angle: float = OPEN_ANGLE) -> li
     env = DoorEnv(horizon=max(map(len, demonstrations.episodes)) + 1, open_angle=open_angle)
     episodes = tqdm(demonstrations.episodes, desc="replaying", unit="episode", leave=False)
     return [_replay(env, episode, number) for number, episode in enumerate(episodes)]
+
+
+def replay_table(replays: list[Replay]) -> str:
+    """How closely each replay followed its recording, and when the door opened."""
+    header = (
+        "episode",
+        "recorded steps",
+        "opened, recorded",
+        "opened, replayed",
+        "largest deviation",
+        "at step",
+        "of the door, rad",
+    )
+    rows = [
+        (
+            number,
+            each.recorded_steps,
+            each.recorded_opened,
+            each.opened,
+            f"{each.deviation:.3f}",
+            each.deviation_step,
+            f"{each.angle_deviation:.4f}",
+        )
+        for number, each in enumerate(replays)
+    ]
+    return table(header, rows)
 
 
 def render_door(
