@@ -112,7 +112,7 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         reward = info["dense_reward"] if self.reward == "dense" else 0.0
         return self._observation.copy(), reward, terminated, truncated, info
 
-    def render(self) -> np.ndarray | None:  # type: ignore[override]
+    def render(self) -> np.ndarray | None:
         """The current frame, or None without a render mode."""
         if self.render_mode is None:
             return None

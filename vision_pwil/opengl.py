@@ -4,7 +4,9 @@ Import this module before anything that imports mujoco. A user's own MUJOCO_GL i
 """
 
 import ctypes
+import importlib
 import os
+from typing import Any
 
 from vision_pwil.errors import InputError
 
@@ -37,8 +39,8 @@ def choose() -> str:
         os.environ["MUJOCO_GL"] = backend
     elif backend in _LIBRARIES and not available(backend):
         raise InputError(f"MUJOCO_GL={backend} is set but its OpenGL libraries are missing: {_ADVICE}.")
-    # llvmpipe takes every core for an 84x84 frame unless told otherwise, and is no faster for it.
-    os.environ.setdefault("LP_NUM_THREADS", "1")
+    # llvmpipe takes every core for an 84x84 frame unless told otherwise, and is no faster for it: 0 draws in the caller.
+    os.environ.setdefault("LP_NUM_THREADS", "0")
     return backend
 
 
@@ -46,6 +48,14 @@ def require() -> None:
     """Raise one clear sentence when no rendering backend is available."""
     if choose() in ("disabled", "disable", "off", "false", "0"):
         raise InputError(f"Rendering needs OpenGL and no backend was found: {_ADVICE}.")
+
+
+def context(width: int, height: int) -> Any:
+    """An OpenGL context of the chosen backend, even where mujoco was imported first and chose another."""
+    require()
+    backend = os.environ["MUJOCO_GL"].strip().lower()
+    module = importlib.import_module(f"mujoco.{backend}" if backend in (*_LIBRARIES, "glfw") else "mujoco")
+    return module.GLContext(width, height)
 
 
 choose()

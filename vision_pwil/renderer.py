@@ -42,15 +42,15 @@ class RenderSettings:
     reflections: bool = False
     """Mirror the scene in shiny surfaces."""
     samples: int = 0
-    """Samples per pixel beyond the first (multisampling)."""
-    slices: int = 8
+    """Multisampling: smooth edges from so many samples a pixel (`vis.quality.offsamples`); 0 has none."""
+    slices: int = 12
     """Tessellation of round shapes, around (MuJoCo's `vis.quality.numslices`)."""
-    stacks: int = 4
+    stacks: int = 2
     """Tessellation of round shapes, along (`numstacks`)."""
-    quads: int = 1
-    """Tessellation of flat shapes (`numquads`)."""
-    triangles: int = 1400
-    """Triangles left in the hand's meshes together (20,689 at first); 0 leaves them all."""
+    quads: int = 4
+    """Tessellation of flat shapes (`numquads`); light is computed at their corners, so 1 changes the table's shade."""
+    triangles: int = 2000
+    """Triangles to draw the hand with, about; 0 draws its meshes whole, with 28,159."""
 
     @property
     def fingerprint(self) -> str:
@@ -67,7 +67,7 @@ class RenderSettings:
             )
 
 
-PRETTY = RenderSettings(width=480, height=480, shadows=True, samples=4, slices=28, stacks=16, quads=4, triangles=0)
+PRETTY = RenderSettings(width=480, height=480, shadows=True, samples=4, slices=28, stacks=16, triangles=0)
 """Large frames of the same scene, for videos that people watch."""
 
 
@@ -75,7 +75,6 @@ class DoorRenderer:
     """Draws the door's scene. Holds its own model and OpenGL context, freed by `close` or at the end of a `with`."""
 
     def __init__(self, settings: RenderSettings | None = None) -> None:
-        opengl.require()
         self.settings = settings = settings or RenderSettings()
         self._model = door_model(settings.triangles)
         visual = self._model.vis
@@ -87,7 +86,7 @@ class DoorRenderer:
             visual.quality.shadowsize = 0
         self._data = mujoco.MjData(self._model)
         self._door = self._model.body("frame").id
-        self._context = mujoco.GLContext(settings.width, settings.height)
+        self._context = opengl.context(settings.width, settings.height)
         self._context.make_current()
         self._resources = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._resources)
@@ -134,14 +133,19 @@ class DoorRenderer:
 
     def close(self) -> None:
         """Free the OpenGL context."""
-        if self._context is not None:
-            self._context.make_current()
+        context, self._context = self._context, None
+        if context is not None:
+            # OpenGL frees objects by number in whatever context is current: it must be ours.
+            context.make_current()
             self._resources.free()
-            self._context.free()
-            self._context = None
+            context.free()
 
     def __enter__(self) -> "DoorRenderer":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_context", None) is not None:
+            self.close()
