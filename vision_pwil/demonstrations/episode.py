@@ -17,16 +17,17 @@ Array = NDArray[Any]
 
 
 def _vectors(name: str, value: Any) -> Array:
-    """One finite row of numbers for each step; integers become floats, floats keep their precision."""
+    """One finite row of numbers for each step, as float32 where it is that already, else float64."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or array.ndim != 2 or 0 in array.shape:
         raise InputError(f"The {name} must be one row of numbers per step, not {array.dtype} of shape {array.shape}.")
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
+    single = array.dtype.kind == "f" and array.dtype.itemsize == 4
+    with np.errstate(over="ignore"):  # what overflows is infinite, and refused next
+        array = np.ascontiguousarray(array, np.float32 if single else np.float64)
     if not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array).all(axis=1)))
         raise InputError(f"The {name} hold NaN or infinity at step {row}.")
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    return array
 
 
 def _images(value: Any) -> Array:
