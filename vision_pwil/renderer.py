@@ -76,19 +76,19 @@ class DoorRenderer:
 
     def __init__(self, settings: RenderSettings | None = None) -> None:
         self.settings = settings = settings or RenderSettings()
-        self._model = door_model(settings.triangles)
-        visual = self._model.vis
+        self.model = door_model(settings.triangles)
+        visual = self.model.vis
         visual.global_.offwidth, visual.global_.offheight = settings.width, settings.height
         visual.quality.offsamples = settings.samples
         visual.quality.numslices, visual.quality.numstacks = settings.slices, settings.stacks
         visual.quality.numquads = settings.quads
         if not settings.shadows:
             visual.quality.shadowsize = 0
-        self._data = mujoco.MjData(self._model)
-        self._door = self._model.body("frame").id
+        self._data = mujoco.MjData(self.model)
+        self._door = self.model.body("frame").id
         self._context = opengl.context(settings.width, settings.height)
         self._context.make_current()
-        self._resources = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        self._resources = mujoco.MjrContext(self.model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._resources)
         self._viewport = mujoco.MjrRect(0, 0, settings.width, settings.height)
         self._camera = mujoco.MjvCamera()
@@ -96,13 +96,13 @@ class DoorRenderer:
         self._camera.distance, self._camera.azimuth = settings.distance, settings.azimuth
         self._camera.elevation = settings.elevation
         self._option, self._perturb = mujoco.MjvOption(), mujoco.MjvPerturb()
-        self._scene = mujoco.MjvScene(self._model, self._model.ngeom + self._model.nsite)
+        self._scene = mujoco.MjvScene(self.model, self.model.ngeom + self.model.nsite)
         flags = mujoco.mjtRndFlag
         self._scene.flags[flags.mjRND_SHADOW] = settings.shadows
         self._scene.flags[flags.mjRND_REFLECTION] = settings.reflections
         for unused in (flags.mjRND_SKYBOX, flags.mjRND_FOG, flags.mjRND_HAZE):
             self._scene.flags[unused] = False
-        mujoco.mj_forward(self._model, self._data)  # places the lamp, once and for all
+        mujoco.mj_forward(self.model, self._data)  # places the lamp, once and for all
 
     def render(self, qpos: np.ndarray, door_body_pos: np.ndarray) -> np.ndarray:
         """The frame (height, width, 3) of one state."""
@@ -111,22 +111,22 @@ class DoorRenderer:
     def render_many(self, qpos: np.ndarray, door_body_pos: np.ndarray) -> np.ndarray:
         """The frames (n, height, width, 3) of n states; the door's place is one for all (3,) or one for each (n, 3)."""
         qpos = np.asarray(qpos, dtype=np.float64)
-        if qpos.ndim != 2 or qpos.shape[1] != self._model.nq or not np.isfinite(qpos).all():
-            raise InputError(f"A frame needs {self._model.nq} finite joint positions (qpos), not shape {qpos.shape}.")
+        if qpos.ndim != 2 or qpos.shape[1] != self.model.nq or not np.isfinite(qpos).all():
+            raise InputError(f"A frame needs {self.model.nq} finite joint positions (qpos), not shape {qpos.shape}.")
         places = np.broadcast_to(np.asarray(door_body_pos, dtype=np.float64), (len(qpos), 3))
         self._context.make_current()
         frames = np.empty((len(qpos), self.settings.height, self.settings.width, 3), np.uint8)
         for frame, position, place in zip(frames, qpos, places, strict=True):
             self._data.qpos[:] = position
-            self._model.body_pos[self._door] = place
+            self.model.body_pos[self._door] = place
             self._draw(frame)
         # OpenGL's first row is the lowest.
         return np.ascontiguousarray(frames[:, ::-1])
 
     def _draw(self, frame: np.ndarray) -> None:
-        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_kinematics(self.model, self._data)
         mujoco.mjv_updateScene(
-            self._model, self._data, self._option, self._perturb, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene
+            self.model, self._data, self._option, self._perturb, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene
         )
         mujoco.mjr_render(self._viewport, self._scene, self._resources)
         mujoco.mjr_readPixels(frame, None, self._viewport, self._resources)

@@ -1,0 +1,28 @@
+import subprocess
+import sys
+
+import numpy as np
+import torch
+
+from vision_pwil.vision import make_grid, transforms
+
+
+def test_transforms_work_beside_the_cpu_build_of_torch() -> None:
+    frame = torch.arange(3 * 6 * 8, dtype=torch.uint8).reshape(3, 6, 8)
+    flipped = transforms.RandomHorizontalFlip(p=1.0)(frame)
+    assert torch.equal(flipped, frame.flip(-1))
+    cropped = transforms.CenterCrop(4)(frame)
+    assert torch.equal(cropped, frame[:, 1:5, 2:6])
+
+
+def test_make_grid_places_the_pictures_in_rows() -> None:
+    pictures = torch.arange(4.0)[:, None, None, None].expand(4, 3, 2, 2)
+    grid = make_grid(pictures, nrow=2, padding=0)
+    assert grid.shape == (3, 4, 4)
+    np.testing.assert_array_equal(grid[0, ::2, ::2], [[0, 1], [2, 3]])
+
+
+def test_importing_twice_and_torchvision_afterwards_is_harmless() -> None:
+    code = "import vision_pwil.vision, importlib, torchvision; importlib.reload(vision_pwil.vision); print('fine')"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert result.stdout.strip() == "fine", result.stderr
