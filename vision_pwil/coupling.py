@@ -61,7 +61,8 @@ class GreedyCoupling:
         dimension = self.atoms.shape[1]
         self._centre = self.atoms.mean(axis=0)  # bounds are tighter around the atoms' centre; distances do not use it
         shifted = self.atoms - self._centre
-        norms = (shifted**2).sum(axis=1)
+        with np.errstate(over="ignore"):  # infinite norms are caught by `kernels.LARGEST`
+            norms = (shifted**2).sum(axis=1)
         self._atom_norm = float(np.sqrt(norms.max()))
         # float32 dot products of length d err by at most about d 2^-24 (|x|^2 + |y|^2) / 2; four times that is safe.
         self._slack = 4 * (dimension + 8) * 2.0**-24

@@ -1,7 +1,8 @@
 """Compiled kernels of the greedy coupling; `coupling.py` says what they compute and why it is exact.
 
-Common arguments: `bounds[j]` is atom j's part of the lower bound of its squared distance; `room` the units each atom can
-still take, with `full` infinite where none is left; `units` the mass to move; `minima`, `squares` and `heap` are scratch.
+Common arguments: `bounds[j]` is atom j's part of the lower bound of its squared distance; `room` the units each atom
+can still take, with `full` infinite where none is left; `units` the mass to move; `minima`, `squares` and `heap` are
+scratch.
 """
 
 import numpy as np
@@ -158,6 +159,7 @@ def _bound_atoms(columns, row, bounds):
 def couple_step(
     point, centre, row, columns, bounds, atom_norm, slack, atoms, room, full, units, consume, minima, squares, heap
 ):
+    """Couple one step; return its cost in units, or -1 where the point is not finite."""
     for k in range(point.shape[0]):
         if not np.isfinite(point[k]):
             return -1.0
@@ -168,14 +170,16 @@ def couple_step(
 
 @njit(cache=True, nogil=True)
 def bound_points(points, centre, rows, atom_norm, slack, point_bounds):
+    """Write each point's row and its part of the bounds, for a matrix product over all of them."""
     for i in range(points.shape[0]):
         point_bounds[i] = _bound_point(points[i], centre, rows[i], atom_norm, slack)
 
 
 @njit(cache=True, nogil=True)
 def couple_steps(points, bounds, point_bounds, atoms, room, full, units, consume, minima, squares, heap, costs):
+    """Couple consecutive steps whose bounds are known; steps past the last point are spent at the last point."""
     for i in range(costs.shape[0]):
-        p = min(i, points.shape[0] - 1)  # steps past the last point are spent at the last point
+        p = min(i, points.shape[0] - 1)
         costs[i] = _couple(
             points[p], bounds[p], point_bounds[p], atoms, room, full, units, consume, minima, squares, heap
         )

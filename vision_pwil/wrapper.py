@@ -5,13 +5,14 @@ from typing import Any, SupportsFloat
 import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box
+from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import NDArray
 
 from vision_pwil.errors import InputError
 from vision_pwil.reward import Rewarder
 
 
-class PWILReward(gym.Wrapper[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]):
+class PWILReward(gym.Wrapper[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]], RecordConstructorArgs):
     """Replaces an environment's reward by PWIL's, so that any RL library imitates unchanged (Algorithm 1).
 
     A step is compared as the pair (s, a) of the state in which the action was taken, or as s alone when the
@@ -26,14 +27,15 @@ class PWILReward(gym.Wrapper[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[A
     """
 
     def __init__(self, env: gym.Env[Any, Any], rewarder: Rewarder, *, absorbing_discount: float | None = None):
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self, rewarder=rewarder, absorbing_discount=absorbing_discount)
+        gym.Wrapper.__init__(self, env)
         for name, space in (("observation", env.observation_space), ("action", env.action_space)):
             if not isinstance(space, Box):
                 raise InputError(f"PWIL needs a Box {name} space, got {space}: flatten the environment.")
         limit = env.spec.max_episode_steps if env.spec is not None else None
         if limit is not None and limit > rewarder.horizon:
             raise InputError(
-                f"The environment's episodes last up to {limit} steps but the rewarder's horizon is {rewarder.horizon}: "
+                f"Episodes here last up to {limit} steps but the rewarder's horizon is {rewarder.horizon}: "
                 f"build it with a horizon of {limit}."
             )
         states, actions = (int(np.prod(s.shape)) for s in (env.observation_space, env.action_space))  # type: ignore[arg-type]
@@ -48,9 +50,11 @@ class PWILReward(gym.Wrapper[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[A
         self._with_action = dimension == states + actions
         self._observation: NDArray[Any] | None = None
 
-    def reset(self, **options: Any) -> tuple[NDArray[Any], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begin an episode: the demonstrations have all their mass again."""
-        observation, info = self.env.reset(**options)
+        observation, info = self.env.reset(seed=seed, options=options)
         self.rewarder.reset()
         self._observation = np.array(observation)
         return observation, info

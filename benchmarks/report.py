@@ -1,0 +1,56 @@
+"""What every benchmark leaves in `results/`: a Markdown table and a `summary.json` with command, commit and machine."""
+
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vision_pwil.files import write_text
+
+
+def machine() -> dict[str, Any]:
+    """The machine in general terms: processor, cores, versions; no names."""
+    models = [line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")]
+    return {
+        "processor": models[0] if models else platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def commit() -> str:
+    """The commit measured, marked where the work tree differed from it."""
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=10"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.stdout.strip()
+
+
+def write_report(out: Path, title: str, lines: list[str], summary: dict[str, Any], module: str) -> None:
+    """Write `table.md` and `summary.json` to `out` and say so."""
+    command, about = f"python -m {module}", machine()
+    text = [
+        f"# {title}",
+        "",
+        *lines,
+        "",
+        f"`{command}` at {commit()}, {about['processor']}, {about['cores']} cores.",
+        "",
+    ]
+    write_text(out / "table.md", "\n".join(text))
+    record = {"command": command, "commit": commit(), "machine": about, **summary}
+    write_text(out / "summary.json", json.dumps(record, indent=2) + "\n")
+    print(f"Written to {out}/table.md and {out}/summary.json")
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []

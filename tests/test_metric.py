@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+from scipy.spatial.distance import seuclidean
+
+from vision_pwil.errors import InputError
+from vision_pwil.metric import EmbeddingL2, Euclidean, StandardizedEuclidean
+
+
+def test_standardized_euclidean_is_scipys():
+    rng = np.random.default_rng(0)
+    atoms = rng.normal(size=(30, 4)) * [1, 10, 0.1, 3]
+    metric = StandardizedEuclidean.of(atoms)
+    x, y = rng.normal(size=(2, 4))
+    assert np.linalg.norm(metric(x) - metric(y)) == pytest.approx(seuclidean(x, y, atoms.var(axis=0)))
+
+
+def test_a_dimension_that_never_changes_counts_in_its_own_unit():
+    nearly = [0.1, 0.1 + 1e-9, 0.1, 0.1 + 1e-9, 0.1]  # rounding, not movement
+    atoms = np.column_stack([np.arange(5.0), np.full(5, 7.0), nearly])
+    metric = StandardizedEuclidean.of(atoms)
+    difference = metric([0.0, 9.0, 3.0]) - metric([0.0, 7.0, 2.0])
+    assert difference.tolist() == [0, 2, 1]
+
+
+def test_euclidean_leaves_points_alone():
+    assert Euclidean()([1, 2]).tolist() == [1.0, 2.0]
+
+
+def test_embedding_takes_one_frame_or_many():
+    metric = EmbeddingL2(lambda frames: frames.reshape(len(frames), -1).astype(float).mean(axis=1, keepdims=True))
+    frames = np.arange(2 * 4 * 4 * 3, dtype=np.uint8).reshape(2, 4, 4, 3)
+    assert metric(frames).shape == (2, 1)
+    assert metric(frames[1]).tolist() == metric(frames)[1].tolist()
+
+
+def test_wrong_dimension_gets_one_sentence():
+    with pytest.raises(InputError, match="have 3 dimensions"):
+        StandardizedEuclidean.of(np.zeros((2, 3)))(np.zeros(4))
+    with pytest.raises(InputError, match="empty"):
+        StandardizedEuclidean.of(np.zeros((0, 3)))
