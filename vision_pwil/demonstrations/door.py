@@ -9,8 +9,9 @@ import json
 import multiprocessing
 import os
 import signal
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +19,10 @@ import numpy as np
 from tqdm import tqdm
 
 from vision_pwil import opengl
+
+# isort: split
+import mujoco
+
 from vision_pwil.demonstrations import format
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
@@ -125,10 +130,12 @@ def render_door(
     draw at once (default: one for each core).
     """
     settings = settings or RenderSettings()
-    key = [demonstrations.checksum, settings.fingerprint, open_angle, format.VERSION, demonstrations.source]
+    # Another MuJoCo may move or draw a little differently.
+    key = [demonstrations.checksum, settings.fingerprint, open_angle, format.VERSION, mujoco.__version__]
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
     path = cache_folder(cache_dir) / "door-frames" / f"{name}.demos"
-    return cached(path, lambda: _render(demonstrations, settings, open_angle, workers))
+    rendered = cached(path, lambda: _render(demonstrations, settings, open_angle, workers))
+    return replace(rendered, source=demonstrations.source)  # the same content may come from elsewhere
 
 
 def _render(
@@ -136,28 +143,31 @@ def _render(
 ) -> Demonstrations:
     opengl.require()
     replays = replay(demonstrations, open_angle)
-    workers = min(workers or len(os.sched_getaffinity(0)), len(replays))
-    context = multiprocessing.get_context("spawn")  # an OpenGL context does not survive a fork
+    starts = [(episode.initial_state or {})["door_body_pos"] for episode in demonstrations.episodes]
+    jobs = [(each.qpos, start) for each, start in zip(replays, starts, strict=True)]
     episodes = []
-    with (
-        ProcessPoolExecutor(workers, context, initializer=_ignore_interrupt) as pool,
-        tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar,
-    ):
-        jobs = [
-            pool.submit(_frames, settings, each.qpos, (episode.initial_state or {})["door_body_pos"])
-            for each, episode in zip(replays, demonstrations.episodes, strict=True)
-        ]
-        try:
-            for job, each, episode in zip(jobs, replays, demonstrations.episodes, strict=True):
-                frames = job.result()
-                bar.update(len(frames))
-                actions = None if episode.actions is None else episode.actions[: len(frames)]
-                absorbing = each.opened is not None
-                episodes.append(Episode(each.states, actions, frames, episode.initial_state, absorbing))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    with tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar:
+        drawn = _draw(jobs, settings, workers or len(os.sched_getaffinity(0)))
+        for frames, each, episode in zip(drawn, replays, demonstrations.episodes, strict=True):
+            bar.update(len(frames))
+            actions = None if episode.actions is None else episode.actions[: len(frames)]
+            episodes.append(Episode(each.states, actions, frames, episode.initial_state, each.opened is not None))
     return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, settings.fingerprint)
+
+
+def _draw(jobs: list[tuple[Array, Array]], settings: RenderSettings, workers: int) -> Iterator[Array]:
+    """The frames of each job in turn; several workers draw in processes of their own."""
+    if min(workers, len(jobs)) == 1:
+        with DoorRenderer(settings) as renderer:
+            yield from (renderer.render_many(qpos, place) for qpos, place in jobs)
+        return
+    context = multiprocessing.get_context("spawn")  # an OpenGL context does not survive a fork
+    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_ignore_interrupt) as pool:
+        futures = [pool.submit(_frames, settings, qpos, place) for qpos, place in jobs]
+        try:
+            yield from (future.result() for future in futures)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _ignore_interrupt() -> None:

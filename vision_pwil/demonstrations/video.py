@@ -5,7 +5,9 @@ images itself, it is one episode. Frames are resized by area averaging, without 
 """
 
 import re
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import imageio_ffmpeg
@@ -36,8 +38,17 @@ def _film(path: Path) -> Iterator[Array]:
         yield _shrink(Image.frombytes("RGB", size, frame))
 
 
+@contextmanager
+def _open(path: Path) -> Iterator[Image.Image]:
+    """An image of a size that a camera makes: pillow's warning of decompression bombs is an error here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        with Image.open(path) as image:
+            yield image
+
+
 def _animation(path: Path) -> Iterator[Array]:
-    with Image.open(path) as image:
+    with _open(path) as image:
         for frame in ImageSequence.Iterator(image):
             yield _shrink(frame)
 
@@ -61,7 +72,7 @@ def _read_film(path: Path) -> Episode:
 def _read_images(paths: list[Path]) -> Episode:
     def frames() -> Iterator[Array]:
         for path in paths:
-            with parsing(path, "image"), Image.open(path) as image:
+            with parsing(path, "image"), _open(path) as image:
                 yield _shrink(image)
 
     return _stack(frames())
