@@ -16,7 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.test_demonstrations import dapg, make, moving_square, write_d4rl, write_minari, write_mp4
+from tests.test_demonstrations import make
+from tests.test_demonstrations_readers import dapg, moving_square, write_d4rl, write_minari, write_mp4
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.errors import InputError
 
