@@ -12,9 +12,12 @@ Result = TypeVar("Result")
 
 
 def run(command: Callable[..., Result], **tyro_options: Any) -> Result:
-    """Parse the command line for `command` (a function or dataclass), run it, and turn bad input into exit status 2."""
+    """Parse the command line for `command`, run it, and turn bad input into exit status 2.
+
+    Options are flat: a field of a nested configuration is `--field`, without the names of what it is nested in.
+    """
     try:
-        return tyro.cli(command, **tyro_options)
+        return tyro.cli(command, config=(tyro.conf.OmitArgPrefixes,), **tyro_options)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
