@@ -1,0 +1,164 @@
+"""The door with its imitation reward, as the training loop plays it: physics, frames, embedding, coupling.
+
+The reward of an episode is computed when the episode is over: its frames are drawn and encoded in one go, then coupled.
+One point (frame or state) for each step, of the state after the step, so that the opened door is seen. At the horizon
+the episode is over for the learner too, as it is when the door opens: the demonstrations' mass is spent, and no reward
+follows. Opening pays because the rewards of the absorbing steps that follow it are paid out at once.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.demonstrations.door import ANGLE
+from vision_pwil.door_env import OPEN_ANGLE, SUCCESS_ANGLE, DoorEnv
+from vision_pwil.encoder import Encoder
+from vision_pwil.errors import InputError
+from vision_pwil.renderer import DoorRenderer, RenderSettings
+from vision_pwil.reward import Rewarder
+from vision_pwil.rollout import Choose, Trajectory
+from vision_pwil.wasserstein import exact_w1, greedy_w1
+
+Metric = Literal["pixels", "state"]
+
+
+class Atoms(NamedTuple):
+    """The demonstrations as weighted points; the absorbing last point of each stands for all steps to the horizon."""
+
+    points: np.ndarray
+    weights: np.ndarray
+
+
+def _weighted(videos: list[np.ndarray], absorbing: list[bool], horizon: int) -> Atoms:
+    for number, video in enumerate(videos):
+        if len(video) > horizon:
+            raise InputError(
+                f"Demonstration {number} takes {len(video)} steps, more than the horizon of {horizon}: raise --horizon."
+            )
+    weights = [np.ones(len(video), np.int64) for video in videos]
+    for weight, last in zip(weights, absorbing, strict=True):
+        weight[-1] += horizon - len(weight) if last else 0
+    return Atoms(np.concatenate(videos), np.concatenate(weights))
+
+
+def pixel_atoms(demonstrations: Demonstrations, encoder: Encoder, horizon: int) -> Atoms:
+    """Embeddings of the demonstrations' frames."""
+    demonstrations.require("frames")
+    episodes = demonstrations.episodes
+    videos = [encoder.embed(episode.frames) for episode in episodes if episode.frames is not None]
+    return _weighted(videos, [episode.absorbing for episode in episodes], horizon)
+
+
+def state_atoms(demonstrations: Demonstrations, horizon: int, open_angle: float = OPEN_ANGLE) -> Atoms:
+    """The recorded states after each step, until the door is open."""
+    demonstrations.require("states")
+    videos, absorbing = [], []
+    for episode in demonstrations.episodes:
+        states = np.asarray(episode.states)[1:]
+        beyond = np.flatnonzero(states[:, ANGLE] > open_angle)
+        videos.append(states[: beyond[0] + 1] if len(beyond) else states[:horizon])
+        absorbing.append(bool(len(beyond)))
+    return _weighted(videos, absorbing, horizon)
+
+
+@dataclass(frozen=True)
+class DoorTaskFactory:
+    """All that a process needs to play the door."""
+
+    atoms: Atoms
+    metric: Metric
+    encoder: str | None
+    """File of the encoder, for the metric "pixels"."""
+    horizon: int
+    open_angle: float
+    alpha: float
+    beta: float
+    time_feature: bool
+
+    def build(self) -> "DoorTask":
+        """Make the environment, the renderer and the rewarder."""
+        return DoorTask(self)
+
+
+class DoorTask:
+    """The door under PWIL's reward."""
+
+    def __init__(self, settings: DoorTaskFactory) -> None:
+        self.settings, self.horizon = settings, settings.horizon
+        self.env = DoorEnv(horizon=settings.horizon, open_angle=settings.open_angle)
+        (self.action_size,) = self.env.action_space.shape or ()
+        make = Rewarder.for_embeddings if settings.metric == "pixels" else Rewarder.for_states
+        points, weights = settings.atoms
+        self.rewarder = make(points, self.horizon, weights=weights, alpha=settings.alpha, beta=settings.beta)
+        self._encoder = Encoder.load(settings.encoder) if settings.encoder else None
+
+    @cached_property
+    def renderer(self) -> DoorRenderer:
+        """Made when the first frame is needed."""
+        return DoorRenderer(RenderSettings())
+
+    def rollout(self, choose: Choose, seed: int, *, evaluating: bool = False) -> Trajectory:
+        """One episode. When `evaluating`, the policy acts on after the door is open, for the angle that it reaches."""
+        state, _ = self.env.reset(seed=seed)
+        states, actions, observations, qpos = [], [], [self._observe(state, 0)], []
+        angle, opened = 0.0, False
+        for step in range(self.horizon):
+            action = choose(self._observe(state, step), step)
+            state, _, terminated, _, info = self.env.step(action)
+            angle = max(angle, info["door_angle"])
+            if not opened:
+                actions.append(action)
+                states.append(state)
+                observations.append(self._observe(state, step + 1))
+                qpos.append(self.env.get_state()["qpos"])
+            opened = opened or terminated
+            if opened and not evaluating:
+                break
+        place = self.env.get_state()["door_body_pos"]
+        points = self._points(np.array(states), np.array(qpos), place)
+        costs, rewards = self.rewarder.episode(points, absorbing=opened)
+        return Trajectory(
+            np.array(observations),
+            np.array(actions),
+            rewards,
+            terminal=True,
+            statistics={"return": rewards.sum(), "steps": len(actions), "opened": opened, "door_angle": angle},
+            record={"points": points, "costs": costs, "qpos": np.array(qpos), "place": place},
+        )
+
+    def measure(self, trajectory: Trajectory) -> dict[str, float]:
+        """The paper's figures for an episode: imitation return, W1 and its greedy bound, success."""
+        points, costs = trajectory.record["points"], trajectory.record["costs"]
+        masses = np.ones(len(points))
+        masses[-1] += len(costs) - len(points)
+        to_features, (atoms, weights) = self.rewarder.metric, self.settings.atoms
+        return {
+            **trajectory.statistics,
+            "success": trajectory.statistics["door_angle"] >= SUCCESS_ANGLE,
+            "w1": exact_w1(to_features(points), to_features(atoms), masses, weights),
+            "greedy_w1": greedy_w1(costs),
+        }
+
+    def film(self, trajectory: Trajectory) -> np.ndarray | None:
+        """The episode as the encoder sees it."""
+        try:
+            return self.renderer.render_many(trajectory.record["qpos"], trajectory.record["place"])
+        except InputError:  # no OpenGL here: the metric "state" needs none
+            return None
+
+    def _observe(self, state: np.ndarray, step: int) -> np.ndarray:
+        """What the policy sees: the state, and with `time_feature` the fraction of the episode that is over."""
+        return observe(state, step / self.horizon if self.settings.time_feature else None)
+
+    def _points(self, states: np.ndarray, qpos: np.ndarray, place: np.ndarray) -> np.ndarray:
+        if self._encoder is None:
+            return states
+        return self._encoder.embed(self.renderer.render_many(qpos, place))
+
+
+def observe(state: np.ndarray, time: float | None) -> np.ndarray:
+    """A state as the policy's observation, float32."""
+    return np.asarray(state if time is None else [*state, time], dtype=np.float32)

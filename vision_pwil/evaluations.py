@@ -1,0 +1,79 @@
+"""The evaluations of a run: played in a process of their own, each from a policy kept on disk until it is done."""
+
+from pathlib import Path
+
+import numpy as np
+
+from vision_pwil import checkpoint
+from vision_pwil.agent import Act, Policy
+from vision_pwil.board import Board, gif
+from vision_pwil.files import replacing
+from vision_pwil.rollout import Evaluate, Evaluation, TaskFactory, Worker
+from vision_pwil.run import Row, Run
+
+EVALUATION = 1
+"""Second number of the seeds of evaluation episodes; every evaluation plays the same ones, whatever the run's seed."""
+
+
+class Evaluations:
+    """The learning curve, and the evaluations still owed to it.
+
+    Training never waits for an evaluation and does not depend on one. A killed run finds those that it owed by their
+    policies in the run directory; what lies beyond `step`, where the run goes on, will come again and is dropped.
+    """
+
+    def __init__(self, run: Run, factory: TaskFactory, act: Act, board: Board, episodes: int, step: int) -> None:
+        self.run, self.board, self.episodes = run, board, episodes
+        self.curve: list[Row] = [row for row in run.read_curve() if row["step"] <= step]
+        done = {int(row["step"]) for row in self.curve}
+        for path in self._owed():
+            if int(path.stem) > step or int(path.stem) in done:
+                path.unlink()
+        self._worker = Worker(factory, act)
+        self._running: Path | None = None
+
+    def owe(self, step: int, policy: Policy, agent: str) -> None:
+        """Evaluate this policy soon, unless the curve has this step already."""
+        if all(row["step"] != step for row in self.curve):
+            checkpoint.save_policy(self.run.pending / f"{step:012d}.safetensors", policy, {"agent": agent, "step": step})
+
+    def turn(self) -> None:
+        """Take a finished evaluation; start the next one owed."""
+        if self._running and self._worker.ready():
+            self._take(self._worker.receive(), self._running)
+            self._running = None
+        if not self._running and (owed := self._owed()):
+            self._running = owed[0]
+            policy, _ = checkpoint.load_policy(self._running)
+            self._worker.send(Evaluate(policy, [(0, EVALUATION, index) for index in range(self.episodes)]))
+
+    def finish(self) -> None:
+        """Do all that are owed."""
+        self.turn()
+        while self._running:
+            self._worker.wait()
+            self.turn()
+
+    def close(self) -> None:
+        """End the process; what it was at is owed."""
+        self._worker.close()
+
+    def _owed(self) -> list[Path]:
+        return sorted(self.run.pending.glob("*.safetensors"))
+
+    def _take(self, evaluation: Evaluation, path: Path) -> None:
+        step = int(path.stem)
+        means = {name: float(np.mean([e[name] for e in evaluation.episodes])) for name in evaluation.episodes[0]}
+        self.curve.append({"step": step, **means})
+        self.board.scalars("eval", means, step)
+        self.board.curve("eval/reward", evaluation.rewards, step)
+        if evaluation.frames is not None:
+            moving = gif(evaluation.frames)
+            self.board.video("eval/rollout", moving, evaluation.frames.shape[1:3], step)
+            with replacing(self.run.videos / f"{step:09d}.gif") as temporary:
+                temporary.write_bytes(moving)
+        self.board.flush()
+        with replacing(self.run.policy) as temporary:
+            temporary.write_bytes(path.read_bytes())
+        self.run.write_curve(self.curve)
+        path.unlink()

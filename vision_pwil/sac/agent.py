@@ -1,0 +1,148 @@
+"""Soft actor-critic with twin critics and a learned temperature."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vision_pwil.agent import Batch, Policy
+from vision_pwil.normalizer import CLIP, Normalizer
+from vision_pwil.parameters import Average, Parameters
+from vision_pwil.sac import losses, networks
+from vision_pwil.sac.distribution import squash
+
+
+@dataclass(frozen=True)
+class SACConfig:
+    """SAC's own settings. "Grid" is the paper's hyperparameter search (appendix "Agent")."""
+
+    hidden: tuple[int, ...] = (256, 256)
+    """Units of the hidden layers of actor and critics (the paper's appendix "Agent")."""
+    actor_learning_rate: float = 3e-4
+    """Adam's learning rate of the actor (grid: 1e-4, 3e-4)."""
+    critic_learning_rate: float = 3e-4
+    """Adam's learning rate of the critics (grid: 1e-4, 3e-4)."""
+    temperature_learning_rate: float = 3e-4
+    """Adam's learning rate of the temperature (grid: 1e-4, 3e-4)."""
+    polyak: float = 0.005
+    """Rate tau at which the target critics follow (grid: 0.01, 0.005)."""
+    min_variance: float = 1e-3
+    """Lower bound of each term of the diagonal covariance before the tanh (the paper's appendix "Agent"), so the
+    standard deviation is softplus + sqrt(1e-3)."""
+    initial_temperature: float = 1.0
+    """Temperature at the start (Haarnoja et al. 2018b)."""
+    target_entropy: float = -1.0
+    """Entropy the temperature aims at, per action dimension (-1: Haarnoja et al. 2018b)."""
+    critic_layer_norm: bool = False
+    """Layer normalisation in the critics (Hiraoka et al. 2022, "DroQ"; Ball et al. 2023, "RLPD"); not in the paper."""
+    normalize: bool = False
+    """Observations minus running mean over running deviation, clipped to +-10; not in the paper."""
+
+
+class SAC:
+    """One learner; every update is a function of its state and the batch.
+
+    Args:
+        observation_size: dimensions of an observation.
+        action_size: dimensions of an action; actions lie in [-1, 1].
+        config: hyperparameters.
+        seed: of the initial weights and of the noise in the updates.
+    """
+
+    name = "sac"
+
+    def __init__(self, observation_size: int, action_size: int, config: SACConfig, seed: int) -> None:
+        self.config = config
+        self.generator = torch.Generator().manual_seed(seed)
+        self.normalizer = Normalizer(observation_size)
+        self.min_std = math.sqrt(config.min_variance)
+        self.target_entropy = config.target_entropy * action_size
+        actor_sizes = (observation_size, *config.hidden, 2 * action_size)
+        critic_sizes = (observation_size + action_size, *config.hidden, 1)
+        self.actor = Parameters(networks.shapes(actor_sizes), config.actor_learning_rate, self.generator)
+        self.critics = Parameters(networks.shapes(critic_sizes, copies=2), config.critic_learning_rate, self.generator)
+        self.targets = Average(self.critics)
+        self.temperature = Parameters({"log": (1,)}, config.temperature_learning_rate, self.generator)
+        self.temperature.flat.data.fill_(math.log(config.initial_temperature))
+        self._set_scale()
+
+    def observe(self, observations: np.ndarray) -> None:
+        """Follow the observations' statistics, when they are used."""
+        if self.config.normalize:
+            self.normalizer.observe(observations)
+            self._set_scale()
+
+    def _set_scale(self) -> None:
+        self._mean, self._inverse_std = map(torch.from_numpy, self.normalizer.scale())
+
+    def _normalized(self, observation: Tensor) -> Tensor:
+        return ((observation - self._mean) * self._inverse_std).clamp_(-CLIP, CLIP)
+
+    def _sample(self, observation: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Action, its log-probability and the deviation it was drawn with."""
+        mean, std = networks.actor(self.actor.tensors, observation, self.min_std)
+        action, log_prob = squash(mean, std, torch.randn(mean.shape, generator=self.generator))
+        return action, log_prob, std
+
+    def _values(self, parameters: Mapping[str, Tensor], observation: Tensor, action: Tensor) -> Tensor:
+        return networks.critics(parameters, observation, action, self.config.critic_layer_norm)
+
+    def update(self, batch: Batch) -> dict[str, Tensor]:
+        """Critics, their targets, actor, temperature: one step each."""
+        observation, next_observation = self._normalized(batch.observation), self._normalized(batch.next_observation)
+        temperature = self.temperature["log"].detach().exp()
+
+        with torch.no_grad():
+            next_action, next_log_prob, _ = self._sample(next_observation)
+            next_values = self._values(self.targets.tensors, next_observation, next_action)
+            targets = losses.target(batch.reward, batch.discount, next_values, next_log_prob, temperature)
+        values = self._values(self.critics.tensors, observation, batch.action)
+        critic_loss = losses.critic_loss(values, targets)
+        self.critics.descend(critic_loss)
+        self.targets.follow(self.critics, self.config.polyak)
+
+        action, log_prob, std = self._sample(observation)
+        actor_loss = losses.actor_loss(
+            self._values(self.critics.frozen(), observation, action), log_prob, temperature
+        )
+        self.actor.descend(actor_loss)
+        self.temperature.descend(losses.temperature_loss(self.temperature["log"], log_prob, self.target_entropy).sum())
+
+        return {
+            "critic_loss": critic_loss.detach(),
+            "actor_loss": actor_loss.detach(),
+            "value": values.detach().mean(),
+            "entropy": -log_prob.detach().mean(),
+            "temperature": temperature[0],
+            "deviation": std.detach().mean(),
+        }
+
+    def policy(self) -> Policy:
+        """Arrays for `vision_pwil.sac.policy.act`."""
+        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
+        mean, inverse_std = self.normalizer.scale()
+        return {**arrays, "mean": mean, "inverse_std": inverse_std, "min_std": np.float32([self.min_std])}
+
+    def _parts(self) -> dict[str, Parameters | Average | Normalizer]:
+        return {
+            "actor": self.actor,
+            "critics": self.critics,
+            "targets": self.targets,
+            "temperature": self.temperature,
+            "normalizer": self.normalizer,
+        }
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Networks, optimisers, statistics and the generator of noise."""
+        state = {f"{part}.{key}": value for part, owner in self._parts().items() for key, value in owner.state_dict().items()}
+        return {**state, "generator": self.generator.get_state()}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Return to a saved state, bit for bit."""
+        for part, owner in self._parts().items():
+            owner.load_state_dict({k.removeprefix(f"{part}."): v for k, v in state.items() if k.startswith(f"{part}.")})
+        self.generator.set_state(state["generator"])
+        self._set_scale()

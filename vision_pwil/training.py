@@ -1,0 +1,218 @@
+"""The training loop, for every task and agent.
+
+The collector, a process of its own, plays whole episodes. At each boundary between episodes the learner takes episode
+k from it, hands it the policy as it is now for episode k + 1, and does the updates that episode k owes meanwhile.
+Every episode is a function of the seed, its number and that policy; so a run is reproducible bit for bit, and a
+checkpoint at a boundary needs no environment state. Evaluations run in a third process, from a policy saved for them;
+nothing that trains waits for them or depends on them.
+"""
+
+import signal
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from vision_pwil import checkpoint
+from vision_pwil.agent import Act, Agent
+from vision_pwil.board import Board
+from vision_pwil.errors import InputError
+from vision_pwil.evaluations import Evaluations
+from vision_pwil.replay import Replay, n_step_transitions
+from vision_pwil.rollout import Collect, TaskFactory, Trajectory, Worker
+from vision_pwil.run import Run
+
+EXPLORATION = 0
+"""Second number of the seeds of exploring episodes."""
+LARGEST = 1e6
+"""A loss or value beyond this has exploded: PWIL's discounted returns stay below alpha / (1 - gamma), a few hundred."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How much experience, how it is used, and how often it is looked at."""
+
+    steps: int = 500_000
+    """Environment steps to train for; more on a later call continue the run (the paper: 1.5M for the door)."""
+    seed: int = 0
+    """Decides everything random in the run."""
+    gamma: float = 0.99
+    """Discount factor (the paper's appendix A)."""
+    n_step: int = 1
+    """Steps in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
+    batch_size: int = 256
+    """Transitions in an update (the paper's grid: 64, 128, 256)."""
+    update_interval: float = 4.0
+    """Environment steps for each update (the paper's grid: 1, 4, 8)."""
+    random_steps: int = 10_000
+    """Steps of uniformly random actions before learning starts (Haarnoja et al.'s code: 10,000)."""
+    noise_exponent: float = 0.0
+    """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
+    replay_capacity: int = 1_000_000
+    """Transitions kept (the paper's appendix A)."""
+    evaluation_interval: int = 10_000
+    """Environment steps between evaluations (the paper, "Implementation")."""
+    evaluation_episodes: int = 10
+    """Episodes in an evaluation (the paper, "Implementation")."""
+    checkpoint_seconds: float = 60.0
+    """Time between checkpoints; has no influence on what is learned."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "n_step", "batch_size", "replay_capacity", "evaluation_interval", "evaluation_episodes"):
+            if getattr(self, name) < 1:
+                raise InputError(f"--training.{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
+        if self.update_interval <= 0:
+            raise InputError(f"--training.update-interval must be positive, not {self.update_interval}.")
+
+
+FREE = ("training.steps", "training.checkpoint_seconds")
+"""Settings that may change when a run is continued."""
+
+
+class Diverged(InputError):
+    """Values became NaN or too large to mean anything."""
+
+
+class Trainer:
+    """The state of a run between two episodes, continued from the run directory's checkpoint when there is one.
+
+    Args:
+        run: the directory.
+        agent: a learner, fresh.
+        act: how a process without the learner acts with the agent's policy.
+        factory: makes the task in the processes that play it.
+        replay: empty, or prefilled.
+        config: settings.
+    """
+
+    def __init__(self, run: Run, agent: Agent, act: Act, factory: TaskFactory, replay: Replay, config: TrainingConfig) -> None:
+        self.run, self.agent, self.act, self.factory = run, agent, act, factory
+        self.replay, self.config = replay, config
+        self.step = self.episode = self.updates = 0
+        if run.checkpoint.exists():
+            self._load()
+        self._stop = False
+
+    def train(self) -> bool:
+        """Learn until the configured number of steps; False when a signal asked to stop before."""
+        torch.set_num_threads(1)
+        handlers = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        self.board = Board(self.run.events, self.step)
+        collector = Worker(self.factory, self.act)
+        evaluations = Evaluations(
+            self.run, self.factory, self.act, self.board, self.config.evaluation_episodes, self.step
+        )
+        bar = tqdm(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05, dynamic_ncols=True)
+        try:
+            if self.episode == 0:
+                evaluations.owe(0, self.agent.policy(), self.agent.name)
+            saved = time.monotonic()
+            while self.step < self.config.steps and not self._stop:
+                self._episode(collector, bar)
+                if self._passed(self.config.evaluation_interval):
+                    evaluations.owe(self.step, self.agent.policy(), self.agent.name)
+                evaluations.turn()
+                if evaluations.curve:
+                    bar.set_postfix({name: f"{evaluations.curve[-1][name]:.3g}" for name in ("return",)})
+                if time.monotonic() - saved > self.config.checkpoint_seconds:
+                    self._save()
+                    saved = time.monotonic()
+            self._save()
+            if not self._stop:
+                self._learn()
+                evaluations.owe(self.step, self.agent.policy(), self.agent.name)
+                evaluations.finish()
+            return not self._stop
+        finally:
+            bar.close()
+            collector.close()
+            evaluations.close()
+            self.board.close()
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def _episode(self, collector: Worker, bar: Any) -> None:
+        """Collect the next episode with the policy as it is, and learn meanwhile from those before it."""
+        started = time.monotonic()
+        random = self.step < self.config.random_steps
+        policy = None if random else self.agent.policy()
+        collector.send(Collect(policy, (self.config.seed, EXPLORATION, self.episode), self.config.noise_exponent))
+        done = self.updates
+        metrics = self._learn()
+        learned = time.monotonic()
+        trajectory: Trajectory = collector.receive()
+        self._add(trajectory)
+        finished = time.monotonic()
+
+        bar.update(len(trajectory.actions))
+        self.board.scalars("train", trajectory.statistics, self.step)
+        self.board.scalars("losses", metrics, self.step)
+        speed = {"steps_per_second": len(trajectory.actions) / (finished - started)}
+        if self.updates > done:
+            speed["update_milliseconds"] = 1e3 * (learned - started) / (self.updates - done)
+            speed["learner_waits"] = (finished - learned) / (finished - started)
+        self.board.scalars("perf", speed, self.step)
+
+    def _learn(self) -> dict[str, float]:
+        """Do the updates that the steps so far owe; return the means of their metrics."""
+        owed = int((self.step - self.config.random_steps) / self.config.update_interval) - self.updates
+        history = [self.agent.update(self.replay.sample(self.config.batch_size)) for _ in range(owed)]
+        if not history:
+            return {}
+        self.updates += owed
+        means = {name: float(torch.stack([metrics[name] for metrics in history]).mean()) for name in history[0]}
+        for name, value in means.items():
+            if not abs(value) < LARGEST:  # also true of NaN
+                raise Diverged(
+                    f"Training diverged at step {self.step}: {name} is {value:.3g}. The checkpoint in {self.run.path} is "
+                    "from before; try a lower learning rate, another seed, or --agent.critic-layer-norm."
+                )
+        return means
+
+    def _add(self, trajectory: Trajectory) -> None:
+        self.agent.observe(trajectory.observations)
+        self.replay.add(
+            n_step_transitions(
+                trajectory.observations,
+                trajectory.actions,
+                trajectory.rewards,
+                terminal=trajectory.terminal,
+                gamma=self.config.gamma,
+                n=self.config.n_step,
+            )
+        )
+        self._previous, self.step = self.step, self.step + len(trajectory.actions)
+        self.episode += 1
+
+    def _passed(self, interval: int) -> bool:
+        """Whether the last episode passed a multiple of `interval`; the end has an evaluation of its own."""
+        return self._previous // interval < self.step // interval and self.step < self.config.steps
+
+    def _save(self) -> None:
+        started = time.monotonic()
+        self.replay.save(self.run.replay)
+        values = {
+            "step": self.step,
+            "episode": self.episode,
+            "updates": self.updates,
+            "replay": self.replay.count,
+            "sampling": self.replay.rng.bit_generator.state,
+        }
+        checkpoint.save(self.run.checkpoint, self.agent.state_dict(), values)
+        self.board.scalars("perf", {"checkpoint_seconds": time.monotonic() - started}, self.step)
+        self.board.flush()
+
+    def _load(self) -> None:
+        tensors, values = checkpoint.load(self.run.checkpoint)
+        self.agent.load_state_dict(tensors)
+        self.step, self.episode, self.updates = values["step"], values["episode"], values["updates"]
+        self.replay.load(self.run.replay, values["replay"])
+        self.replay.rng.bit_generator.state = values["sampling"]
+
+    def _ask_to_stop(self, *_: Any) -> None:
+        """Stop at the end of the episode, a second or two from now; a second signal does not wait."""
+        if self._stop:
+            raise KeyboardInterrupt
+        self._stop = True
