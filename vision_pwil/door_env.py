@@ -85,9 +85,10 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         super().reset(seed=seed)
         mujoco.mj_resetData(self._model, self._data)
         if options and "state" in options:
-            state = options["state"]
-            for name, target in self._recorded().items():
-                target[:] = _checked(state, name, target.shape)
+            targets = self._recorded()
+            values = {name: _checked(options["state"], name, target.shape) for name, target in targets.items()}
+            for name, target in targets.items():
+                target[:] = values[name]
         else:
             # The ranges and the order of AdroitHandDoor-v1: the same seed gives the same door.
             for axis, (low, high) in enumerate(((-0.3, -0.2), (0.25, 0.35), (0.252, 0.35))):
@@ -100,8 +101,8 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Apply one action for five physics steps (0.01 s)."""
         action = np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0)
-        if action.shape != self._center.shape:
-            raise InputError(f"The door takes {self._center.size} actions, not an array of shape {action.shape}.")
+        if action.shape != self._center.shape or not np.isfinite(action).all():
+            raise InputError(f"The door takes {self._center.size} finite numbers as an action, not {action}.")
         self._data.ctrl[:] = self._center + action * self._half_range
         mujoco.mj_step(self._model, self._data, nstep=self._frame_skip)
         self._elapsed += 1
@@ -199,9 +200,12 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
 def _checked(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> np.ndarray:
     if name not in state:
         raise InputError(f"The door's state lacks {name!r}; it needs qpos (30), qvel (30) and door_body_pos (3).")
-    value = np.asarray(state[name], dtype=np.float64)
+    try:
+        value = np.asarray(state[name], dtype=np.float64)
+    except (TypeError, ValueError):
+        value = np.array(np.nan)
     if value.shape != shape or not np.isfinite(value).all():
-        raise InputError(f"{name!r} of the door's state must be {shape} finite numbers, not shape {value.shape}.")
+        raise InputError(f"{name!r} of the door's state must be finite numbers of shape {shape}.")
     return value
 
 

@@ -6,7 +6,9 @@ The default settings give the view of `gym.make("AdroitHandDoor-v1", render_mode
 
 import hashlib
 import json
+import weakref
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +54,16 @@ class RenderSettings:
     triangles: int = 2000
     """Triangles to draw the hand with, about; 0 draws its meshes whole, with 28,159."""
 
+    def __post_init__(self) -> None:
+        least = {"width": 1, "height": 1, "samples": 0, "slices": 3, "stacks": 1, "quads": 1, "triangles": 0}
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                raise InputError(f"The render setting {name} must be at least {value}, not {getattr(self, name)}.")
+        # One spelling of a number, so that equal settings have one fingerprint.
+        object.__setattr__(self, "lookat", tuple(float(value) for value in self.lookat))
+        for name in ("distance", "azimuth", "elevation"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
     @property
     def fingerprint(self) -> str:
         """A short name for these very settings, the same on every machine; it travels with frames and encoders."""
@@ -90,6 +102,8 @@ class DoorRenderer:
         self._context.make_current()
         self._resources = mujoco.MjrContext(self.model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._resources)
+        self._free = weakref.finalize(self, _free, self._context, self._resources)
+        self._free.atexit = False  # the display may be gone by then, and all of it goes with the process
         self._viewport = mujoco.MjrRect(0, 0, settings.width, settings.height)
         self._camera = mujoco.MjvCamera()
         self._camera.lookat[:] = settings.lookat
@@ -113,7 +127,12 @@ class DoorRenderer:
         qpos = np.asarray(qpos, dtype=np.float64)
         if qpos.ndim != 2 or qpos.shape[1] != self.model.nq or not np.isfinite(qpos).all():
             raise InputError(f"A frame needs {self.model.nq} finite joint positions (qpos), not shape {qpos.shape}.")
-        places = np.broadcast_to(np.asarray(door_body_pos, dtype=np.float64), (len(qpos), 3))
+        places = np.asarray(door_body_pos, dtype=np.float64)
+        if places.shape not in ((3,), (len(qpos), 3)) or not np.isfinite(places).all():
+            raise InputError(f"The door's place (door_body_pos) is 3 finite numbers, not shape {places.shape}.")
+        places = np.broadcast_to(places, (len(qpos), 3))
+        if not self._free.alive:
+            raise InputError("This renderer is closed: make another.")
         self._context.make_current()
         frames = np.empty((len(qpos), self.settings.height, self.settings.width, 3), np.uint8)
         for frame, position, place in zip(frames, qpos, places, strict=True):
@@ -133,12 +152,7 @@ class DoorRenderer:
 
     def close(self) -> None:
         """Free the OpenGL context."""
-        context, self._context = self._context, None
-        if context is not None:
-            # OpenGL frees objects by number in whatever context is current: it must be ours.
-            context.make_current()
-            self._resources.free()
-            context.free()
+        self._free()
 
     def __enter__(self) -> "DoorRenderer":
         return self
@@ -146,6 +160,9 @@ class DoorRenderer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_context", None) is not None:
-            self.close()
+
+def _free(context: Any, resources: mujoco.MjrContext) -> None:
+    # OpenGL frees objects by number in whatever context is current: it must be their own.
+    context.make_current()
+    resources.free()
+    context.free()
