@@ -2,6 +2,9 @@
 
 import multiprocessing
 import os
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -181,6 +184,26 @@ def test_command_line_renders(tmp_path):
     assert rendered.episodes[0].absorbing and rendered.render_fingerprint == RenderSettings().fingerprint
     assert (tmp_path / "report.md").read_text().strip() in done.stdout
     assert (tmp_path / "sheet.png").exists()
+
+
+def test_interrupted_rendering_leaves_nothing(tmp_path):
+    (shut,) = swinging(speed=0.0, steps=300).episodes
+    Demonstrations((shut,) * 30).save(tmp_path / "in.demos")
+    arguments = ["render", tmp_path / "in.demos", tmp_path / "out.demos", "--cache-dir", tmp_path / "cache"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vision_pwil.demonstrations", *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not list(tmp_path.rglob("*.lock")):
+        time.sleep(0.05)
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Stopped" in errors and "Traceback" not in errors
+    assert {path.name for path in tmp_path.rglob("*.demos")} == {"in.demos"}
 
 
 @needs_shared

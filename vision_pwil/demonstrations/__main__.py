@@ -1,5 +1,6 @@
 """Inspect, convert, render and fetch demonstrations: `python -m vision_pwil.demonstrations --help`."""
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -108,14 +109,14 @@ class Fetch:
         print(f"The demonstrations are in {path} ({DOWNLOADS[self.name].licence}): look with the `inspect` command.")
 
 
-def main(command: Inspect | Convert | Render | Fetch) -> None:
+def main(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | Fetch]) -> None:
     """Inspect, convert, render and fetch demonstrations."""
-    command.run()
+    try:
+        command.run()
+    except KeyboardInterrupt:
+        print("\nStopped: nothing half made is left.", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":
-    cli.run(
-        main,
-        prog="python -m vision_pwil.demonstrations",
-        config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.OmitArgPrefixes),
-    )
+    cli.run(main, prog="python -m vision_pwil.demonstrations")
