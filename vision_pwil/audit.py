@@ -31,7 +31,7 @@ from vision_pwil.rollout import Choose
 from vision_pwil.tcc.sampling import split
 from vision_pwil.wasserstein import exact_w1
 
-HELD_OUT, FROZEN = "held-out demonstrations", "frozen part of the way"
+HELD_OUT, REVERSED, FROZEN = "held-out demonstrations", "reversed demonstrations", "frozen part of the way"
 FRACTIONS = tuple(k / 10 for k in range(1, 10))
 SEPARATION, SPEARMAN = 1.5, 0.9
 """What a metric should reach: worst held-out return over best non-expert, and correlation of return with progress."""
@@ -70,7 +70,11 @@ class Report:
 
     scores: list[Score]
     separation: float
-    """Worst held-out demonstration over best non-expert, by imitation return."""
+    """Worst held-out demonstration over best non-expert, by imitation return. Non-experts get nowhere: random play,
+    doing nothing, and demonstrations frozen at their first tenth."""
+    over_reversed: float
+    """Worst held-out over best reversed demonstration. A coupling hardly sees the order of frames, only which are
+    visited and for how long, so this is at most about horizon over length of a demonstration."""
     spearman: float
     """Rank correlation of return with the fraction shown, the mean over held-out demonstrations."""
     suggested_beta: float
@@ -100,7 +104,7 @@ class Report:
 def parts(video: np.ndarray, number: int) -> Iterator[Behaviour]:
     """A held-out demonstration whole, backwards, and frozen at every tenth of its length."""
     yield Behaviour(HELD_OUT, video, demonstration=number, expert=True)
-    yield Behaviour("reversed demonstrations", video[::-1], demonstration=number)
+    yield Behaviour(REVERSED, video[::-1], demonstration=number)
     for fraction in FRACTIONS:
         yield Behaviour(FROZEN, video[: max(1, round(fraction * len(video)))], demonstration=number, fraction=fraction)
 
@@ -149,8 +153,9 @@ def audit(behaviours: Sequence[Behaviour], rewarder: Rewarder, show_progress: bo
 def judge(scores: list[Score], median_cost: float) -> Report:
     """The figures and the verdict; `median_cost` is scale times the median greedy cost of held-out steps."""
     experts = [score.imitation_return for score in scores if score.expert]
-    others = [score.imitation_return for score in scores if not score.expert and score.group != FROZEN]
-    separation = min(experts) / max(others)
+    backwards = [score.imitation_return for score in scores if score.group == REVERSED]
+    idle = [score.imitation_return for score in scores if not score.expert and _gets_nowhere(score)]
+    separation, over_reversed = min(experts) / max(idle), min(experts) / max(backwards)
     correlations = []
     for number in {score.demonstration for score in scores if score.group == FROZEN}:
         shown = [s for s in scores if s.demonstration == number and (s.group == FROZEN or s.expert)]
@@ -161,7 +166,11 @@ def judge(scores: list[Score], median_cost: float) -> Report:
         verdict = "ranks well"
     elif separation <= 1 or spearman <= 0:
         verdict = "cannot rank"
-    return Report(scores, separation, spearman, float(np.log(2) / max(median_cost, 1e-12)), verdict)
+    return Report(scores, separation, over_reversed, spearman, float(np.log(2) / max(median_cost, 1e-12)), verdict)
+
+
+def _gets_nowhere(score: Score) -> bool:
+    return score.group != REVERSED and (score.group != FROZEN or score.fraction <= FRACTIONS[0])
 
 
 def audit_encoder(
@@ -283,7 +292,8 @@ def main(config: Audit) -> None:
         seed=config.seed,
     )
     print(report_table(report))
-    print(f"suggested beta: {report.suggested_beta:.3g}\n{report.sentence}")
+    print(f"suggested beta: {report.suggested_beta:.3g}; over reversed demonstrations: {report.over_reversed:.2f}")
+    print(report.sentence)
     write_text(config.out / "audit.json", json.dumps(asdict(report), indent=1) + "\n")
     draw(report, config.out / "audit.png")
     print(f"Written to {config.out}/audit.json and {config.out}/audit.png")

@@ -1,0 +1,116 @@
+"""The audit on behaviour whose worth is known by construction, and the real command on real and made-up videos."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.shared import DOOR, needs_shared
+from vision_pwil.audit import FROZEN, HELD_OUT, REVERSED, Behaviour, Score, audit, judge, parts
+from vision_pwil.demonstrations import Demonstrations, Episode, read
+from vision_pwil.encoder import Encoder
+from vision_pwil.renderer import RenderSettings
+from vision_pwil.reward import Rewarder
+
+
+def score(group, value, demonstration=-1, fraction=1.0):
+    return Score(group, value, 0.0, demonstration, fraction, group == HELD_OUT)
+
+
+def test_figures_by_hand():
+    """Worst expert 90 over best other 60; one demonstration pays in order, the other in reverse: Spearman 0."""
+    scores = [score(HELD_OUT, 90, 0), score(HELD_OUT, 120, 1), score("random", 60), score("nothing", 20)]
+    scores += [score(REVERSED, 75, 0)]
+    scores += [score(FROZEN, 30, 0, 0.5), score(FROZEN, 150, 1, 0.5)]
+    report = judge(scores, median_cost=2.0)
+    assert report.separation == 1.5
+    assert report.over_reversed == 90 / 75
+    assert report.spearman == pytest.approx(0.0)
+    assert report.suggested_beta == pytest.approx(np.log(2) / 2)  # exp(-beta 2) = 1/2
+    assert report.verdict == "cannot rank"
+    assert judge([*scores, score(FROZEN, 180, 1, 0.1)], 2.0).separation == 0.5  # at a tenth nothing has happened yet
+    assert judge([*scores[:-1], score(FROZEN, 80, 1, 0.5)], 2.0).verdict == "ranks well"
+    assert judge([*scores[:-1], score(FROZEN, 80, 1, 0.5), score("random", 80)], 2.0).verdict == "ranks weakly"
+    assert judge([*scores[:-1], score(FROZEN, 80, 1, 0.5), score("random", 95)], 2.0).verdict == "cannot rank"
+
+
+def test_parts_of_a_demonstration():
+    video = np.arange(20.0)[:, None]
+    whole, backwards, *frozen = parts(video, 3)
+    assert whole.expert and (whole.points == video).all()
+    assert (backwards.points == video[::-1]).all()
+    assert [len(part.points) for part in frozen] == [2, 4, 6, 8, 10, 12, 14, 16, 18]
+    assert {part.demonstration for part in frozen} == {3}
+
+
+def progress(steps):
+    """A video whose embedding is how far the task has come."""
+    return np.linspace(0, 4, steps)[:, None]
+
+
+def rewarder_of(embed):
+    videos = [embed(progress(steps)) for steps in (24, 30, 27)]
+    weights = np.concatenate([[*np.ones(len(v) - 1), 1 + 40 - len(v)] for v in videos])
+    return Rewarder.for_embeddings(np.concatenate(videos), 40, weights=weights, beta=2.0)
+
+
+def behaviours(embed):
+    found = [*parts(embed(progress(26)), 0), *parts(embed(progress(33)), 1)]
+    return [*found, Behaviour("nothing", embed(np.zeros((40, 1))))]
+
+
+def test_a_metric_of_progress_ranks_well_and_a_collapsed_one_cannot():
+    good = audit(behaviours(lambda x: x), rewarder_of(lambda x: x), show_progress=False)
+    assert good.verdict == "ranks well", good.sentence
+    assert "can be trained on" in good.sentence
+    bad = audit(behaviours(lambda x: 0 * x), rewarder_of(lambda x: 0 * x), show_progress=False)
+    assert bad.verdict == "cannot rank"
+    assert bad.separation == bad.over_reversed == pytest.approx(1.0)
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "vision_pwil.audit", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_command_on_ones_own_videos(tmp_path):
+    rng = np.random.default_rng(0)
+    episodes = [Episode(frames=rng.integers(0, 255, (12, 84, 84, 3), dtype=np.uint8)) for _ in range(5)]
+    Demonstrations(tuple(episodes)).save(tmp_path / "mine.demos")
+    Encoder().save(tmp_path / "encoder.safetensors")
+    done = run(
+        *("--encoder", tmp_path / "encoder.safetensors", "--demos", tmp_path / "mine.demos"),
+        *("--out", tmp_path / "out", "--horizon", 20),
+    )
+    assert done.returncode == 0, done.stderr
+    assert HELD_OUT in done.stdout and "This metric" in done.stdout
+    assert (tmp_path / "out" / "audit.png").read_bytes().startswith(b"\x89PNG")
+    scores = json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]
+    assert len(scores) == 2 * 11  # two held-out videos: whole, reversed, nine frozen
+
+
+@needs_shared
+def test_command_on_the_door(tmp_path):
+    human = read(DOOR)
+    replace(human, episodes=human.episodes[:4]).save(tmp_path / "four.demos")
+    encoder = Encoder()
+    encoder.provenance = replace(encoder.provenance, render_fingerprint=RenderSettings().fingerprint)
+    encoder.save(tmp_path / "encoder.safetensors")
+    done = run(
+        *("--encoder", tmp_path / "encoder.safetensors", "--demos", tmp_path / "four.demos"),
+        *("--out", tmp_path / "out", "--episodes", 1),
+    )
+    assert done.returncode == 0, done.stderr
+    groups = {s["group"] for s in json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]}
+    assert {"doing nothing", "random play, white noise", "random play, smooth noise"} < groups
+
+
+@needs_shared
+def test_an_encoder_for_other_frames_is_refused(tmp_path):
+    Encoder().save(tmp_path / "encoder.safetensors")
+    done = run("--encoder", tmp_path / "encoder.safetensors", "--demos", DOOR)
+    assert done.returncode == 2
+    assert "fingerprint" in done.stderr
