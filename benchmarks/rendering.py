@@ -3,7 +3,7 @@
     python -m benchmarks.rendering [--out results/rendering]
 
 Every figure is the best of several rounds over the same states, in milliseconds a frame, the rows taken in turn so that
-a busy machine slows them all alike; "times faster" is against the faster of Gymnasium's two rows. Beside the time
+other work on the machine falls on all of them; "times faster" is against the faster of Gymnasium's two rows. Beside the time
 stands the structural similarity (SSIM) to the full-quality frame without shadows: 1 is the same picture. A side-by-side
 picture is written with the table.
 """
@@ -155,6 +155,7 @@ def side_by_side(frames: dict[str, NDArray[np.uint8]], columns: int = 5, scale: 
 
 def main(out: Path = Path("results/rendering"), count: int = 40, rounds: int = 5) -> None:
     """Print the table and write it, with the machine and the commit, to `out`."""
+    load = os.getloadavg()[0]  # of the others: other work on the machine slows the rows, and not all of them alike
     qpos, places = states(count)
     seconds, frames, triangles = measure(qpos, places, rounds)
     shipped = min(seconds[name] for name in seconds if name not in STEPS)  # threads help Gymnasium, or hinder it
@@ -170,10 +171,12 @@ def main(out: Path = Path("results/rendering"), count: int = 40, rounds: int = 5
             cells = f"{triangles[name]:,} | {row['ssim']:.3f}"
         summary[name] = row
         lines.append(f"| {name} | {1e3 * value:.2f} | {row['times_faster']:.1f} | {cells or ' | '} |")
+    lines += ["", f"Load average before the run: {load:.1f}."]
     print(*lines, sep="\n")
     with replacing(out / "side-by-side.png") as temporary:
         iio.imwrite(temporary, side_by_side(frames))
     about = {"mujoco": mujoco.__version__, "backend": os.environ["MUJOCO_GL"], "settings": FAST.fingerprint}
+    about |= {"load_average_before": f"{load:.1f}"}
     write_report(out, "Rendering the door", lines, {**about, "rows": summary}, "benchmarks.rendering")
     print(f"The picture is {out / 'side-by-side.png'}: as shipped, without shadows, the default.")
 

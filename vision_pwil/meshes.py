@@ -1,7 +1,7 @@
 """The door's scene for drawing: AdroitHandDoor's model, the meshes of its hand simplified.
 
-The hand is a few pixels wide in an 84x84 frame, yet its meshes have 28,159 triangles, most of them in engraved text and
-in screw heads. A part that nearly fills its convex hull is drawn as that hull, which has no such detail; quadric edge
+The hand is a few pixels wide in an 84x84 frame, yet its meshes have 28,159 triangles, down to the lettering engraved on
+the forearm. A part that nearly fills its convex hull is drawn as that hull, which has no such detail; quadric edge
 collapse does the rest.
 """
 
