@@ -3,9 +3,9 @@
     python -m benchmarks.rendering [--out results/rendering]
 
 Every figure is the best of several rounds over the same states, in milliseconds a frame, the rows taken in turn so that
-other work on the machine falls on all of them; "times faster" is against the faster of Gymnasium's two rows. Beside the time
-stands the structural similarity (SSIM) to the full-quality frame without shadows: 1 is the same picture. A side-by-side
-picture is written with the table.
+other work on the machine falls on all of them; "times faster" is against the faster of Gymnasium's two rows. Beside the
+time stands the structural similarity (SSIM) to the full-quality frame without shadows: 1 is the same picture. A
+side-by-side picture is written with the table.
 """
 
 import json

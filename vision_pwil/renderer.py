@@ -32,8 +32,8 @@ class RenderSettings:
     height: int = 84
     """Pixels down."""
     lookat: tuple[float, float, float] = (-0.00441817, -0.15030982, 0.20043127)
-    """Point the camera looks at: Gymnasium's median of the geoms' positions at a reset. Gymnasium's x depends on where the
-    door stands: this one at half of all resets, up to 6 mm from it at the others; here it is the same for every episode."""
+    """Point the camera looks at: Gymnasium's median of the geoms' positions at a reset. Gymnasium's x moves with the
+    door's place (this one at half of all resets, up to 6 mm away at the others); here every episode has the same."""
     distance: float = 1.5
     """Metres from the camera to that point (AdroitHandDoor's default view)."""
     azimuth: float = 90.0
