@@ -18,7 +18,9 @@ from vision_pwil.files import replacing
 def save(path: Path, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
     """Write tensors, and values that JSON can hold."""
     with replacing(path) as temporary:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, {"values": json.dumps(values)})
+        save_file(
+            {name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, {"values": json.dumps(values)}
+        )
 
 
 def load(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

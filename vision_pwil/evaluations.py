@@ -35,7 +35,9 @@ class Evaluations:
     def owe(self, step: int, policy: Policy, agent: str) -> None:
         """Evaluate this policy soon, unless the curve has this step already."""
         if all(row["step"] != step for row in self.curve):
-            checkpoint.save_policy(self.run.pending / f"{step:012d}.safetensors", policy, {"agent": agent, "step": step})
+            checkpoint.save_policy(
+                self.run.pending / f"{step:012d}.safetensors", policy, {"agent": agent, "step": step}
+            )
 
     def turn(self) -> None:
         """Take a finished evaluation; start the next one owed."""

@@ -28,7 +28,7 @@ class Normalizer:
         self.count = total
 
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and inverse standard deviation, float32; 0 and 1 before anything was seen, at least 1e-3 as deviation."""
+        """Mean and inverse of the standard deviation (of at least 1e-3), float32; 0 and 1 before anything was seen."""
         if not self.count:
             return np.zeros_like(self.mean, np.float32), np.ones_like(self.mean, np.float32)
         deviation = np.sqrt(self.squares / self.count)
@@ -36,7 +36,11 @@ class Normalizer:
 
     def state_dict(self) -> dict[str, Tensor]:
         """The statistics as tensors."""
-        return {"count": torch.tensor(self.count), "mean": torch.tensor(self.mean), "squares": torch.tensor(self.squares)}
+        return {
+            "count": torch.tensor(self.count),
+            "mean": torch.tensor(self.mean),
+            "squares": torch.tensor(self.squares),
+        }
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Return to saved statistics."""

@@ -158,7 +158,9 @@ class Worker:
         try:
             answer = self._connection.recv()
         except EOFError:
-            raise RuntimeError("The worker that plays episodes died without a word (killed, or out of memory).") from None
+            raise RuntimeError(
+                "The worker that plays episodes died without a word (killed, or out of memory)."
+            ) from None
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -32,7 +32,9 @@ class Run:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
-            raise InputError(f"Another process is using the run directory {self.path}: wait for it or choose another.") from None
+            raise InputError(
+                f"Another process is using the run directory {self.path}: wait for it or choose another."
+            ) from None
         self.checkpoint = self.path / "checkpoint.safetensors"
         self.policy = self.path / "policy.safetensors"
         self.replay = self.path / "replay"

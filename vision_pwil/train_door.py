@@ -55,8 +55,10 @@ def factory(config: TrainDoor) -> DoorTaskFactory:
         atoms, encoder = state_atoms(demonstrations, config.horizon, config.open_angle), None
     else:
         if config.encoder is None:
-            raise InputError("The metric \"pixels\" needs an encoder: name its file with --encoder.")
-        atoms = pixel_atoms(render_door(demonstrations, open_angle=config.open_angle), Encoder.load(config.encoder), config.horizon)
+            raise InputError('The metric "pixels" needs an encoder: name its file with --encoder.')
+        atoms = pixel_atoms(
+            render_door(demonstrations, open_angle=config.open_angle), Encoder.load(config.encoder), config.horizon
+        )
         encoder = config.encoder
     return DoorTaskFactory(
         atoms, config.metric, encoder, config.horizon, config.open_angle, config.alpha, config.beta, config.time_feature

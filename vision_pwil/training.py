@@ -62,9 +62,9 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         for name in ("steps", "n_step", "batch_size", "replay_capacity", "evaluation_interval", "evaluation_episodes"):
             if getattr(self, name) < 1:
-                raise InputError(f"--training.{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
+                raise InputError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
         if self.update_interval <= 0:
-            raise InputError(f"--training.update-interval must be positive, not {self.update_interval}.")
+            raise InputError(f"--update-interval must be positive, not {self.update_interval}.")
 
 
 FREE = ("training.steps", "training.checkpoint_seconds")
@@ -87,7 +87,9 @@ class Trainer:
         config: settings.
     """
 
-    def __init__(self, run: Run, agent: Agent, act: Act, factory: TaskFactory, replay: Replay, config: TrainingConfig) -> None:
+    def __init__(
+        self, run: Run, agent: Agent, act: Act, factory: TaskFactory, replay: Replay, config: TrainingConfig
+    ) -> None:
         self.run, self.agent, self.act, self.factory = run, agent, act, factory
         self.replay, self.config = replay, config
         self.step = self.episode = self.updates = 0
@@ -166,8 +168,8 @@ class Trainer:
         for name, value in means.items():
             if not abs(value) < LARGEST:  # also true of NaN
                 raise Diverged(
-                    f"Training diverged at step {self.step}: {name} is {value:.3g}. The checkpoint in {self.run.path} is "
-                    "from before; try a lower learning rate, another seed, or --agent.critic-layer-norm."
+                    f"Training diverged at step {self.step}: {name} is {value:.3g}; the checkpoint in {self.run.path} is "
+                    "from before. Try a lower learning rate, another seed, or --critic-layer-norm."
                 )
         return means
 

@@ -105,9 +105,7 @@ class SAC:
         self.targets.follow(self.critics, self.config.polyak)
 
         action, log_prob, std = self._sample(observation)
-        actor_loss = losses.actor_loss(
-            self._values(self.critics.frozen(), observation, action), log_prob, temperature
-        )
+        actor_loss = losses.actor_loss(self._values(self.critics.frozen(), observation, action), log_prob, temperature)
         self.actor.descend(actor_loss)
         self.temperature.descend(losses.temperature_loss(self.temperature["log"], log_prob, self.target_entropy).sum())
 
@@ -124,7 +122,7 @@ class SAC:
         """Arrays for `vision_pwil.sac.policy.act`."""
         arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
         mean, inverse_std = self.normalizer.scale()
-        return {**arrays, "mean": mean, "inverse_std": inverse_std, "min_std": np.float32([self.min_std])}
+        return {**arrays, "mean": mean, "inverse_std": inverse_std, "min_std": np.array([self.min_std], np.float32)}
 
     def _parts(self) -> dict[str, Parameters | Average | Normalizer]:
         return {
@@ -137,7 +135,9 @@ class SAC:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Networks, optimisers, statistics and the generator of noise."""
-        state = {f"{part}.{key}": value for part, owner in self._parts().items() for key, value in owner.state_dict().items()}
+        state = {
+            f"{part}.{key}": value for part, owner in self._parts().items() for key, value in owner.state_dict().items()
+        }
         return {**state, "generator": self.generator.get_state()}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:

@@ -21,4 +21,3 @@ def actor_loss(values: Tensor, log_prob: Tensor, temperature: Tensor) -> Tensor:
 def temperature_loss(log_temperature: Tensor, log_prob: Tensor, target_entropy: float) -> Tensor:
     """Raise the temperature while the entropy is below its target; in log space, so that it stays positive."""
     return -log_temperature * (log_prob.detach().mean() + target_entropy)
-

@@ -5,6 +5,7 @@ of 2, so that every layer of both is a single batched matrix product.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +15,7 @@ from torch import Tensor
 def shapes(sizes: Sequence[int], copies: int = 0) -> dict[str, tuple[int, ...]]:
     """Tensor shapes of a multilayer perceptron; with `copies`, of that many of them side by side."""
     result: dict[str, tuple[int, ...]] = {}
-    for layer, (inputs, outputs) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for layer, (inputs, outputs) in enumerate(pairwise(sizes)):
         result[f"weight{layer}"] = (copies, inputs, outputs) if copies else (inputs, outputs)
         result[f"bias{layer}"] = (copies, 1, outputs) if copies else (outputs,)
     return result

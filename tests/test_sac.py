@@ -1,0 +1,233 @@
+"""SAC against independent computations: torch.nn modules, torch.distributions, numerical integration, gradients by hand."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import quad
+from torch import nn
+
+from vision_pwil.agent import Batch
+from vision_pwil.sac import SAC, SACConfig, act, losses
+from vision_pwil.sac.distribution import squash
+from vision_pwil.sac.networks import actor as actor_network
+from vision_pwil.sac.networks import critics as critic_network
+
+OBSERVATION, ACTION, SIZE = 5, 3, 16
+
+
+def make_batch(seed: int = 0) -> Batch:
+    rng = torch.Generator().manual_seed(seed)
+    return Batch(
+        torch.randn(SIZE, OBSERVATION, generator=rng),
+        torch.rand(SIZE, ACTION, generator=rng) * 2 - 1,
+        torch.randn(SIZE, generator=rng),
+        torch.rand(SIZE, generator=rng),
+        torch.randn(SIZE, OBSERVATION, generator=rng),
+    )
+
+
+def make_agent(**settings) -> SAC:
+    return SAC(OBSERVATION, ACTION, SACConfig(hidden=(32, 32), **settings), seed=3)
+
+
+def module(tensors, copy_index: int | None = None, layer_norm: bool = False) -> nn.Sequential:
+    """The same network as torch.nn layers."""
+    layers: list[nn.Module] = []
+    count = len(tensors) // 2
+    for layer in range(count):
+        weight, bias = tensors[f"weight{layer}"].detach(), tensors[f"bias{layer}"].detach()
+        if copy_index is not None:
+            weight, bias = weight[copy_index], bias[copy_index, 0]
+        linear = nn.Linear(*weight.shape)
+        linear.weight.data, linear.bias.data = weight.T.clone(), bias.clone()
+        layers.append(linear)
+        if layer < count - 1:
+            layers += [nn.LayerNorm(weight.shape[1])] * layer_norm + [nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_networks_are_the_papers(layer_norm):
+    agent, batch = make_agent(critic_layer_norm=layer_norm), make_batch()
+    output = module(agent.actor.tensors)(batch.observation)
+    mean, std = actor_network(agent.actor.tensors, batch.observation, agent.min_std)
+    torch.testing.assert_close(mean, output[:, :ACTION])
+    torch.testing.assert_close(std, nn.functional.softplus(output[:, ACTION:]) + math.sqrt(1e-3))
+    values = critic_network(agent.critics.tensors, batch.observation, batch.action, layer_norm)
+    for index in range(2):
+        expected = module(agent.critics.tensors, index, layer_norm)(torch.cat([batch.observation, batch.action], 1))
+        torch.testing.assert_close(values[index], expected[:, 0])
+
+
+def test_default_sizes_are_the_papers_and_variances_are_bounded():
+    agent = SAC(39, 28, SACConfig(), seed=0)
+    assert {name: tuple(t.shape) for name, t in agent.actor.tensors.items()} == {
+        "weight0": (39, 256),
+        "bias0": (256,),
+        "weight1": (256, 256),
+        "bias1": (256,),
+        "weight2": (256, 56),
+        "bias2": (56,),
+    }
+    assert agent.critics["weight0"].shape == (2, 67, 256)
+    assert not torch.equal(agent.critics["weight1"][0], agent.critics["weight1"][1])
+    _, std = actor_network(
+        {**agent.actor.tensors, "bias2": torch.full((56,), -100.0)}, torch.randn(4, 39), agent.min_std
+    )
+    assert (std.square() >= 0.999e-3).all()
+
+
+@pytest.mark.parametrize(("mean", "std"), [(0.0, 1.0), (0.7, 0.3), (-2.0, 0.05), (1.5, 2.0)])
+def test_squashed_density_integrates_to_one_and_matches_it_numerically(mean, std):
+    def density(action: float) -> float:
+        noise = (math.atanh(action) - mean) / std
+        tensors = [torch.tensor([[value]], dtype=torch.float64) for value in (mean, std, noise)]
+        squashed, log_prob = squash(*tensors)
+        assert float(squashed) == pytest.approx(action)
+        return float(log_prob.exp())
+
+    centre = math.tanh(mean)
+    total = quad(density, -1 + 1e-12, 1 - 1e-12, points=[centre], limit=400)[0]
+    assert total == pytest.approx(1.0, abs=1e-4)
+    # The probability of an interval, by integration of the density and by the Gaussian's own distribution function.
+    low, high = math.tanh(mean - std), math.tanh(mean + 0.5 * std)
+    assert quad(density, low, high)[0] == pytest.approx(0.5 * (math.erf(0.5 / 2**0.5) + math.erf(1 / 2**0.5)), abs=1e-6)
+
+
+def test_squashed_log_probability_stays_finite_far_out():
+    mean = torch.tensor([[60.0, -60.0]], requires_grad=True)
+    _, log_prob = squash(mean, torch.ones(1, 2), torch.zeros(1, 2))
+    log_prob.sum().backward()
+    assert torch.isfinite(log_prob).all()
+    assert torch.isfinite(mean.grad).all()
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_update_is_adam_on_the_three_losses(layer_norm):
+    """Two updates, each repeated with torch.nn networks, torch.distributions and a separate Adam for every tensor."""
+    config = {"critic_layer_norm": layer_norm, "critic_learning_rate": 1e-3, "polyak": 0.1, "initial_temperature": 0.3}
+    agent = make_agent(**config)
+    policy = module(agent.actor.tensors)
+    twins = [module(agent.critics.tensors, index, layer_norm) for index in range(2)]
+    targets = copy.deepcopy(twins)
+    log_temperature = torch.tensor(math.log(0.3), requires_grad=True)
+    linear = [p for net in twins for m in net if isinstance(m, nn.Linear) for p in m.parameters()]
+    optimizers = [
+        torch.optim.Adam(p, lr=lr) for p, lr in ((policy.parameters(), 3e-4), (linear, 1e-3), ([log_temperature], 3e-4))
+    ]
+    noise_source = torch.Generator()
+    noise_source.set_state(agent.generator.get_state())
+
+    def sample(observation):
+        mean, raw = policy(observation).chunk(2, -1)
+        normal = torch.distributions.Normal(mean, nn.functional.softplus(raw) + math.sqrt(1e-3))
+        inner = mean + normal.scale * torch.randn(mean.shape, generator=noise_source)
+        squashed = torch.tanh(inner)
+        return squashed, (normal.log_prob(inner) - torch.log1p(-(squashed**2))).sum(-1)
+
+    def minimum(networks, observation, action):
+        values = [net(torch.cat([observation, action], -1))[:, 0] for net in networks]
+        return torch.minimum(*values), values
+
+    for number in range(2):
+        batch = make_batch(number)
+        metrics = agent.update(batch)
+        temperature = log_temperature.detach().exp()
+        with torch.no_grad():
+            next_action, next_log_prob = sample(batch.next_observation)
+            future = minimum(targets, batch.next_observation, next_action)[0] - temperature * next_log_prob
+            goal = batch.reward + batch.discount * future
+        _, values = minimum(twins, batch.observation, batch.action)
+        critic_loss = sum(0.5 * nn.functional.mse_loss(value, goal) for value in values)
+        optimizers[1].zero_grad()
+        critic_loss.backward()
+        optimizers[1].step()
+        for target, net in zip(targets, twins, strict=True):
+            for slow, fast in zip(target.parameters(), net.parameters(), strict=True):
+                slow.data.mul_(0.9).add_(0.1 * fast.data)
+        action, log_prob = sample(batch.observation)
+        actor_loss = (temperature * log_prob - minimum(twins, batch.observation, action)[0]).mean()
+        optimizers[0].zero_grad()
+        actor_loss.backward()
+        optimizers[0].step()
+        optimizers[2].zero_grad()
+        (-log_temperature * (log_prob.detach().mean() - ACTION)).backward()
+        optimizers[2].step()
+        torch.testing.assert_close(metrics["critic_loss"], critic_loss.detach(), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(metrics["actor_loss"], actor_loss.detach(), rtol=1e-4, atol=1e-5)
+
+    close = {"rtol": 1e-3, "atol": 2e-6}
+    for layer, index in enumerate((0, 2, 4)):
+        torch.testing.assert_close(agent.actor[f"weight{layer}"].detach(), policy[index].weight.detach().T, **close)
+    for index in range(2):
+        for name, network in (("critics", twins[index]), ("targets", targets[index])):
+            linears = [m for m in network if isinstance(m, nn.Linear)]
+            for layer, expected in enumerate(linears):
+                own = getattr(agent, name).tensors[f"weight{layer}"][index]
+                torch.testing.assert_close(own.detach(), expected.weight.detach().T, **close)
+    torch.testing.assert_close(agent.temperature["log"].detach()[0], log_temperature.detach(), **close)
+
+
+def test_losses_by_hand():
+    values = torch.tensor([[1.0, 4.0], [3.0, 2.0]])
+    goal = losses.target(
+        torch.tensor([1.0, 1.0]), torch.tensor([0.5, 0.0]), values, torch.tensor([2.0, 2.0]), torch.tensor(0.25)
+    )
+    assert goal.tolist() == [1.25, 1.0]
+    assert float(losses.critic_loss(values, goal)) == pytest.approx(0.25 * (0.0625 + 9 + 3.0625 + 1))
+    assert float(losses.actor_loss(values, torch.tensor([2.0, -2.0]), torch.tensor(0.25))) == pytest.approx(
+        (-0.5 - 2.5) / 2
+    )
+
+
+def test_temperature_moves_the_entropy_towards_its_target():
+    log_temperature = torch.tensor([0.0], requires_grad=True)
+    too_sure, too_loose = torch.tensor([5.0, 5.0]), torch.tensor([-5.0, -5.0])
+    for log_prob, sign in ((too_sure, -1), (too_loose, 1)):
+        (gradient,) = torch.autograd.grad(
+            losses.temperature_loss(log_temperature, log_prob, -3.0).sum(), log_temperature
+        )
+        assert np.sign(float(gradient)) == sign  # descent raises the temperature when the policy is too sure
+
+
+def test_numpy_acts_as_the_network():
+    agent = make_agent(normalize=True)
+    agent.observe(np.random.default_rng(0).normal(3.0, 2.0, (100, OBSERVATION)))
+    observation = np.random.default_rng(1).normal(3.0, 2.0, OBSERVATION)
+    noise = np.random.default_rng(2).standard_normal(ACTION)
+    inputs = agent._normalized(torch.tensor(observation[None], dtype=torch.float32))
+    mean, std = actor_network(agent.actor.tensors, inputs, agent.min_std)
+    np.testing.assert_allclose(act(agent.policy(), observation), mean.tanh()[0].detach(), atol=1e-6)
+    expected = (mean + std * torch.tensor(noise, dtype=torch.float32)).tanh()[0].detach()
+    np.testing.assert_allclose(act(agent.policy(), observation, noise), expected, atol=1e-6)
+
+
+def test_state_returns_bit_for_bit():
+    agent = make_agent(normalize=True)
+    agent.observe(np.random.default_rng(0).normal(size=(50, OBSERVATION)))
+    for seed in range(3):
+        agent.update(make_batch(seed))
+    state = {name: tensor.clone() for name, tensor in agent.state_dict().items()}
+    other = SAC(OBSERVATION, ACTION, agent.config, seed=99)
+    other.load_state_dict(state)
+    for seed in range(3, 6):
+        first, second = agent.update(make_batch(seed)), other.update(make_batch(seed))
+        assert {name: float(value) for name, value in first.items()} == {name: float(v) for name, v in second.items()}
+    for (name, one), two in zip(agent.state_dict().items(), other.state_dict().values(), strict=True):
+        assert torch.equal(one, two), name
+
+
+def test_it_learns_a_one_step_task():
+    """Reward -(a - goal(s))^2: the mean action moves to the goal."""
+    agent = SAC(2, 1, SACConfig(hidden=(64, 64), actor_learning_rate=3e-3, critic_learning_rate=3e-3), seed=0)
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(600):
+        observation = torch.rand(128, 2, generator=rng) * 2 - 1
+        action = torch.rand(128, 1, generator=rng) * 2 - 1
+        reward = -10 * (action[:, 0] - 0.5 * observation[:, 0]).square()
+        agent.update(Batch(observation, action, reward, torch.zeros(128), observation))
+    for state in (np.array([0.8, 0.0]), np.array([-0.6, 0.5])):
+        assert act(agent.policy(), state)[0] == pytest.approx(0.5 * state[0], abs=0.15)
