@@ -69,8 +69,6 @@ class Render:
     """Radians at which the door counts as opened and the episode ends."""
     cache_dir: Path | None = None
     """Where rendered frames are kept; by default $VISION_PWIL_CACHE, else vision-pwil in the user's cache folder."""
-    workers: int | None = None
-    """Processes that draw at once; by default one for each core."""
     sheet: Path | None = None
     """Also save a picture of the frames here."""
     report: Path | None = None
@@ -83,7 +81,7 @@ class Render:
         demonstrations = read(self.path)
         report = replay_table(replay(demonstrations, self.open_angle))
         print(report)
-        rendered = render_door(demonstrations, self.settings, self.open_angle, self.cache_dir, self.workers)
+        rendered = render_door(demonstrations, self.settings, self.open_angle, self.cache_dir)
         rendered.save(self.out)
         if self.report is not None:
             write_text(self.report, report + "\n")

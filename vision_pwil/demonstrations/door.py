@@ -6,19 +6,13 @@ step where the door passes `open_angle`; its last frame is absorbing.
 
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
-from vision_pwil import opengl
+from vision_pwil import opengl  # noqa: F401  (before mujoco)
 
 # isort: split
 import mujoco
@@ -122,64 +116,30 @@ def render_door(
     settings: RenderSettings | None = None,
     open_angle: float = OPEN_ANGLE,
     cache_dir: str | Path | None = None,
-    workers: int | None = None,
 ) -> Demonstrations:
     """Demonstrations with frames, cut where the door opens; the states are those of the replay.
 
-    The result is cached by content and settings under `cache_dir` (default: see `cache_folder`). `workers` processes
-    draw at once (default: one for each core).
+    The result is cached by content and settings under `cache_dir` (default: see `cache_folder`).
     """
     settings = settings or RenderSettings()
     # Another MuJoCo may move or draw a little differently.
     key = [demonstrations.checksum, settings.fingerprint, open_angle, format.VERSION, mujoco.__version__]
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
     path = cache_folder(cache_dir) / "door-frames" / f"{name}.demos"
-    rendered = cached(path, lambda: _render(demonstrations, settings, open_angle, workers))
+    rendered = cached(path, lambda: _render(demonstrations, settings, open_angle))
     return replace(rendered, source=demonstrations.source)  # the same content may come from elsewhere
 
 
-def _render(
-    demonstrations: Demonstrations, settings: RenderSettings, open_angle: float, workers: int | None
-) -> Demonstrations:
-    opengl.require()
+def _render(demonstrations: Demonstrations, settings: RenderSettings, open_angle: float) -> Demonstrations:
     replays = replay(demonstrations, open_angle)
-    starts = [(episode.initial_state or {})["door_body_pos"] for episode in demonstrations.episodes]
-    jobs = [(each.qpos, start) for each, start in zip(replays, starts, strict=True)]
     episodes = []
-    with tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar:
-        drawn = _draw(jobs, settings, workers or len(os.sched_getaffinity(0)))
-        for frames, each, episode in zip(drawn, replays, demonstrations.episodes, strict=True):
-            bar.update(len(frames))
+    with (
+        DoorRenderer(settings) as renderer,
+        tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar,
+    ):
+        for each, episode in zip(replays, demonstrations.episodes, strict=True):
+            frames = renderer.render_many(each.qpos, (episode.initial_state or {})["door_body_pos"])
             actions = None if episode.actions is None else episode.actions[: len(frames)]
             episodes.append(Episode(each.states, actions, frames, episode.initial_state, each.opened is not None))
+            bar.update(len(frames))
     return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, settings.fingerprint)
-
-
-def _draw(jobs: list[tuple[Array, Array]], settings: RenderSettings, workers: int) -> Iterator[Array]:
-    """The frames of each job in turn; several workers draw in processes of their own."""
-    if min(workers, len(jobs)) == 1:
-        with DoorRenderer(settings) as renderer:
-            yield from (renderer.render_many(qpos, place) for qpos, place in jobs)
-        return
-    context = multiprocessing.get_context("spawn")  # an OpenGL context does not survive a fork
-    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_ignore_interrupt) as pool:
-        futures = [pool.submit(_frames, settings, qpos, place) for qpos, place in jobs]
-        try:
-            yield from (future.result() for future in futures)
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _ignore_interrupt() -> None:
-    """Ctrl-C is the parent's to handle; it cancels what has not begun."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@lru_cache(maxsize=1)
-def _renderer(settings: RenderSettings) -> DoorRenderer:
-    return DoorRenderer(settings)
-
-
-def _frames(settings: RenderSettings, qpos: Array, door_body_pos: Array) -> Array:
-    """In a worker: one renderer for all its episodes."""
-    return _renderer(settings).render_many(qpos, door_body_pos)
