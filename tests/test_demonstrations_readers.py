@@ -262,3 +262,20 @@ def test_empty_and_unknown(tmp_path):
     ):
         with pytest.raises(InputError, match=rf"{name}.*{message}"):
             read(tmp_path / name)
+
+
+def test_complaints_name_the_file_and_the_episode(tmp_path):
+    paths = dapg()
+    paths[1]["observations"][4, 7] = np.inf
+    (tmp_path / "a.pickle").write_bytes(pickle.dumps(paths))
+    with pytest.raises(InputError, match=r"a\.pickle: in episode 1, the states hold NaN or infinity at step 4\.$"):
+        read(tmp_path / "a.pickle")
+    observations = np.zeros((5, 2))
+    observations[3] = np.nan
+    np.savez(tmp_path / "a.npz", observations=observations, actions=np.zeros((5, 1)), episode_lengths=[2, 3])
+    with pytest.raises(InputError, match=r"a\.npz: in episode 1, the states hold NaN or infinity at step 1\.$"):
+        read(tmp_path / "a.npz")
+    (tmp_path / "films").mkdir()
+    (tmp_path / "films" / "1.gif").write_bytes(b"GIF89a nothing")
+    with pytest.raises(InputError, match=r"^[^ ]*films/1\.gif is not a readable video"):
+        read(tmp_path / "films")

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 
@@ -22,7 +22,7 @@ from vision_pwil.renderer import RenderSettings
 class Inspect:
     """Show what a file or folder of demonstrations holds: a table, and a picture of its frames."""
 
-    path: tyro.conf.Positional[Path]
+    path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
     """Own format, .npz, D4RL or Minari HDF5, DAPG pickle, video, or folder of videos or numbered images."""
     sheet: Path = Path("contact-sheet.png")
     """Where the picture goes, if there are frames: a row for each episode."""
@@ -45,9 +45,9 @@ class Inspect:
 class Convert:
     """Write demonstrations of any known format in this package's own."""
 
-    path: tyro.conf.Positional[Path]
+    path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
     """What to read."""
-    out: tyro.conf.Positional[Path]
+    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     """The file to write, by custom named *.demos."""
 
     def run(self) -> None:
@@ -61,9 +61,9 @@ class Convert:
 class Render:
     """Replay demonstrations of the door, report how faithful the replay is, and write them with frames."""
 
-    path: tyro.conf.Positional[Path]
+    path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
     """Demonstrations with actions and initial states."""
-    out: tyro.conf.Positional[Path]
+    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     """The file to write, by custom named *.demos."""
     open_angle: float = OPEN_ANGLE
     """Radians at which the door counts as opened and the episode ends."""

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from vision_pwil.demonstrations.archive import Archive
-from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
-from vision_pwil.demonstrations.parsing import parsing
+from vision_pwil.demonstrations.episode import Demonstrations, Episode
+from vision_pwil.demonstrations.parsing import each, parsing
 from vision_pwil.errors import InputError
 from vision_pwil.files import replacing
 
@@ -71,10 +71,15 @@ def parse(metadata: dict[str, Any], archive: Archive) -> Demonstrations:
         raise InputError(f"its metadata do not say {NAME!r}, so it is not in the format of this package.")
     if metadata["version"] != VERSION:
         raise InputError(f"it is in version {metadata['version']} of the format, and only version {VERSION} is known.")
-    episodes = []
-    for number, described in enumerate(metadata["episodes"]):
+
+    def episode(item: tuple[int, dict[str, Any]]) -> Episode:
+        number, described = item
         parts = {name: archive[f"episodes/{number}/{name}"] for name in described["parts"]}
-        episodes.append(_episode(parts, bool(described["absorbing"])))
+        state = {name.removeprefix("initial_state/"): part for name, part in parts.items() if "/" in name}
+        absorbing = bool(described["absorbing"])
+        return Episode(parts.get("states"), parts.get("actions"), parts.get("frames"), state or None, absorbing)
+
+    episodes = each(episode, enumerate(metadata["episodes"]))
     texts = {name: metadata[name] for name in ("env_id", "source", "render_fingerprint")}
     if not all(value is None or isinstance(value, str) for value in texts.values()):
         raise InputError("its metadata are not text.")
@@ -84,8 +89,3 @@ def parse(metadata: dict[str, Any], archive: Archive) -> Demonstrations:
     if demonstrations.checksum != metadata["checksum"]:
         raise InputError("the checksum does not match the content: the file is damaged, so make or copy it again.")
     return demonstrations
-
-
-def _episode(parts: dict[str, Array], absorbing: bool) -> Episode:
-    state = {name.removeprefix("initial_state/"): part for name, part in parts.items() if "/" in name}
-    return Episode(parts.get("states"), parts.get("actions"), parts.get("frames"), state or None, absorbing)

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode, adroit_env_id
-from vision_pwil.demonstrations.parsing import limit, parsing
+from vision_pwil.demonstrations.parsing import each, limit, parsing
 from vision_pwil.errors import InputError
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -63,11 +63,11 @@ def _flags(group: Any, name: str, length: int) -> Array:
 
 def _minari_episode(group: Any) -> Episode:
     if not isinstance(group, h5py.Group):
-        raise InputError("an episode in it is not a group.")
+        raise InputError("there is no group.")
     observations, actions = _required(group, "observations"), _required(group, "actions")
     steps = len(actions)
     if len(observations) != steps + 1:
-        raise InputError(f"an episode has {len(observations)} observations for {steps} actions, instead of one more.")
+        raise InputError(f"there are {len(observations)} observations for {steps} actions, instead of one more.")
     absorbing = bool(_flags(group, "terminations", steps)[-1:].any())
     state = {name: np.asarray(group.attrs[_OPTIONS + name]) for name in STATE if _OPTIONS + name in group.attrs}
     infos = _member(group, "infos")
@@ -77,7 +77,7 @@ def _minari_episode(group: Any) -> Episode:
     return Episode(observations[:-1], actions, initial_state=state or None, absorbing=absorbing)
 
 
-def _d4rl(file: Any) -> list[Episode]:
+def _d4rl(file: Any) -> tuple[Episode, ...]:
     observations, actions = _required(file, "observations"), _required(file, "actions")
     steps = len(actions)
     if len(observations) != steps:
@@ -90,17 +90,20 @@ def _d4rl(file: Any) -> list[Episode]:
     # The last episode may lack its end flag: what was recorded of it is kept.
     ends = np.flatnonzero(terminals | _flags(file, "timeouts", steps)) + 1
     bounds = [0, *ends.tolist(), *([steps] if not len(ends) or ends[-1] != steps else [])]
-    episodes = []
-    for start, end in pairwise(bounds):
+
+    def cut(bound: tuple[int, int]) -> Episode:
+        start, end = bound
         state = {name: rows[start] for name, rows in states.items() if rows is not None}
-        part = slice(start, end)
-        episodes.append(Episode(observations[part], actions[part], None, state or None, bool(terminals[end - 1])))
-    return episodes
+        absorbing = bool(terminals[end - 1])
+        return Episode(observations[start:end], actions[start:end], None, state or None, absorbing)
+
+    return each(cut, pairwise(bounds))
 
 
 def read(path: Path) -> Demonstrations:
     """Read either layout."""
     with parsing(path, "HDF5 file of demonstrations"), h5py.File(path, "r") as file:
         numbers = sorted(int(name[8:]) for name in file if name.startswith("episode_") and name[8:].isdecimal())
-        episodes = [_minari_episode(_member(file, f"episode_{number}")) for number in numbers] or _d4rl(file)
-        return Demonstrations(tuple(episodes), adroit_env_id(episodes), source=path.name)
+        groups = (_member(file, f"episode_{number}") for number in numbers)
+        episodes = each(_minari_episode, groups) if numbers else _d4rl(file)
+        return Demonstrations(episodes, adroit_env_id(episodes), source=path.name)

@@ -7,6 +7,7 @@ import numpy as np
 
 from vision_pwil.demonstrations.archive import Archive
 from vision_pwil.demonstrations.episode import Demonstrations, Episode
+from vision_pwil.demonstrations.parsing import each
 from vision_pwil.errors import InputError
 
 
@@ -22,8 +23,7 @@ def parse(archive: Archive, path: Path) -> Demonstrations:
             f"and {len(actions)} actions."
         )
     ends = np.cumsum(lengths.astype(np.int64))
-    episodes = [
-        Episode(observations[end - n : end], actions[end - n : end]) for n, end in zip(lengths, ends, strict=True)
-    ]
+    bounds = zip(ends - lengths, ends, strict=True)
+    episodes = each(lambda bound: Episode(observations[slice(*bound)], actions[slice(*bound)]), bounds)
     env_id = path.stem if re.fullmatch(r"[\w/]+-v\d+", path.stem) else None
-    return Demonstrations(tuple(episodes), env_id, source=path.name)
+    return Demonstrations(episodes, env_id, source=path.name)

@@ -1,11 +1,14 @@
 """What all readers share: untrusted files become either Demonstrations or one clear sentence."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+from vision_pwil.demonstrations.episode import Episode
 from vision_pwil.errors import InputError
 
+Item = TypeVar("Item")
 MAX_BYTES = 4 * 2**30
 """The most that one file may unpack to: small files that claim to hold more are refused, not believed."""
 
@@ -20,6 +23,8 @@ def parsing(path: str | Path, kind: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
+        if str(error).startswith(str(path)):  # it names a file inside this folder
+            raise
         raise InputError(f"{path}: {error}") from None
     except FileNotFoundError:
         raise InputError(f"{path} does not exist.") from None
@@ -36,3 +41,14 @@ def limit(size: int) -> None:
     """Refuse what would unpack to more than MAX_BYTES."""
     if size > MAX_BYTES:
         raise InputError(f"the file claims {size:,} bytes of content, more than the {MAX_BYTES:,} that are accepted.")
+
+
+def each(make: Callable[[Item], Episode], items: Iterable[Item]) -> tuple[Episode, ...]:
+    """The episode of each item; a complaint about one says which it was."""
+    episodes = []
+    for number, item in enumerate(items):
+        try:
+            episodes.append(make(item))
+        except InputError as error:
+            raise InputError(f"in episode {number}, {str(error)[:1].lower()}{str(error)[1:]}") from None
+    return tuple(episodes)

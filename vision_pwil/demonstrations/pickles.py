@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode, adroit_env_id
-from vision_pwil.demonstrations.parsing import limit, parsing
+from vision_pwil.demonstrations.parsing import each, limit, parsing
 from vision_pwil.errors import InputError
 
 
@@ -216,10 +216,10 @@ def _plain(value: Any, what: str) -> Array:
 
 def _episode(path: Any) -> Episode:
     if not isinstance(path, dict) or not {"observations", "actions"} <= path.keys():
-        raise InputError("each episode must be a dict with observations and actions.")
+        raise InputError("there must be a dict with observations and actions.")
     state = path.get("init_state_dict")
     if state is not None and not isinstance(state, dict):
-        raise InputError("the init_state_dict of an episode is not a dict.")
+        raise InputError("the init_state_dict is not a dict.")
     initial = {key: _plain(value, key) for key, value in state.items()} if state else None
     return Episode(
         _plain(path["observations"], "observations"), _plain(path["actions"], "actions"), initial_state=initial
@@ -233,5 +233,5 @@ def read(path: Path) -> Demonstrations:
         paths = interpret(path.read_bytes())
         if not isinstance(paths, list):
             raise InputError("it must hold a list of episodes.")
-        episodes = tuple(map(_episode, paths))
+        episodes = each(_episode, paths)
         return Demonstrations(episodes, adroit_env_id(episodes), source=path.name)
