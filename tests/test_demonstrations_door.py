@@ -157,20 +157,22 @@ def test_a_process_that_dies_does_not_block_the_next(tmp_path):
 def test_recordings_replay_exactly():
     env = gym.make(ENV_ID, horizon=25)
     rng = np.random.default_rng(0)
-    recorded = record(lambda observation: rng.uniform(-1, 1, 28).astype(np.float32), env, episodes=2, seed=5)
+    recorded = record(lambda observation, step: rng.uniform(-1, 1, 28).astype(np.float32), env, episodes=2, seed=5)
     assert recorded.env_id == ENV_ID and [len(episode) for episode in recorded.episodes] == [25, 25]
     for episode, replayed in zip(recorded.episodes, replay(recorded), strict=True):
         assert not episode.absorbing and replayed.deviation == 0.0
     assert np.array_equal(recorded.episodes[1].states[0], gym.make(ENV_ID).reset(seed=6)[0])
     with pytest.raises(InputError, match="None of the 1 episodes"):
-        record(lambda observation: np.zeros(28), env, episodes=1, seed=0, only_absorbing=True)
+        record(lambda observation, step: np.zeros(28), env, episodes=1, seed=0, only_absorbing=True)
 
 
 def test_any_environment_can_be_recorded():
     env = gym.make("Pendulum-v1", max_episode_steps=10)
-    recorded = record(lambda observation: observation[:1], env, episodes=1, seed=0)
+    recorded = record(lambda observation, step: observation[:1] + step, env, episodes=1, seed=0)
     (episode,) = recorded.episodes
-    assert episode.initial_state is None and np.array_equal(episode.actions, episode.states[:, :1])
+    assert episode.initial_state is None and np.array_equal(
+        episode.actions, episode.states[:, :1] + np.arange(10, dtype=np.float32)[:, None]
+    )
 
 
 def test_command_line_renders(tmp_path):

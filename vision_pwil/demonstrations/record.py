@@ -9,12 +9,12 @@ from tqdm import tqdm
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
 from vision_pwil.errors import InputError
 
-Act = Callable[[Array], Array]
-"""A policy: the action for an observation."""
+Choose = Callable[[Array, int], Array]
+"""A policy: the action for an observation at a step of the episode (some policies see the time)."""
 _REPLAYABLE = ("qpos", "qvel", "door_body_pos")
 
 
-def record(act: Act, env: gym.Env, episodes: int, seed: int, only_absorbing: bool = False) -> Demonstrations:
+def record(choose: Choose, env: gym.Env, episodes: int, seed: int, only_absorbing: bool = False) -> Demonstrations:
     """Roll out `episodes` episodes from the environment's seeds `seed`, `seed` + 1, ...
 
     An environment that can tell its state (`get_state`, as DoorEnv) has its initial state recorded, for replay. With
@@ -23,7 +23,7 @@ def record(act: Act, env: gym.Env, episodes: int, seed: int, only_absorbing: boo
     if episodes < 1:
         raise InputError(f"At least one episode must be recorded, not {episodes}.")
     numbers = tqdm(range(episodes), desc="recording", unit="episode")
-    recorded = [_rollout(act, env, seed + number) for number in numbers]
+    recorded = [_rollout(choose, env, seed + number) for number in numbers]
     kept = [episode for episode in recorded if episode.absorbing or not only_absorbing]
     if not kept:
         raise InputError(f"None of the {episodes} episodes ended absorbing: the policy does not solve the task yet.")
@@ -31,13 +31,13 @@ def record(act: Act, env: gym.Env, episodes: int, seed: int, only_absorbing: boo
     return Demonstrations(tuple(kept), env_id, source=f"rollouts, seeds {seed} to {seed + episodes - 1}")
 
 
-def _rollout(act: Act, env: gym.Env, seed: int) -> Episode:
+def _rollout(choose: Choose, env: gym.Env, seed: int) -> Episode:
     observation, _ = env.reset(seed=seed)
     state = env.unwrapped.get_state() if hasattr(env.unwrapped, "get_state") else {}
-    states, actions = [], []
+    states: list[Array] = []
+    actions: list[Array] = []
     while True:
-        # An action is recorded as it is applied, so that replaying it does the same.
-        action = np.array(act(observation))
+        action = np.array(choose(observation, len(actions)))
         states.append(observation)
         actions.append(action)
         observation, _, terminated, truncated, info = env.step(action)
