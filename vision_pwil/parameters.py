@@ -44,10 +44,12 @@ class Parameters:
         """The same tensors as constants: a loss that passes through them spends nothing on their gradients."""
         return {name: tensor.detach() for name, tensor in self.tensors.items()}
 
-    def descend(self, loss: Tensor) -> None:
-        """One Adam step on `loss`."""
+    def descend(self, loss: Tensor, max_norm: float | None = None) -> None:
+        """One Adam step on `loss`, its gradient scaled down to `max_norm` where it is longer."""
         gradients = torch.autograd.grad(loss, list(self.tensors.values()))
         self.flat.grad = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        if max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.flat, max_norm)
         self.optimizer.step()
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -1,0 +1,121 @@
+"""Distributed distributional deterministic policy gradients, with one actor (Barth-Maron et al. 2018)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vision_pwil.agent import Batch, Policy
+from vision_pwil.d4pg import categorical, networks
+from vision_pwil.parameters import Average
+from vision_pwil.state import Counter, Noise, Part, gather, restore
+
+
+@dataclass(frozen=True)
+class D4PGConfig:
+    """D4PG's own settings. Unless said otherwise, each is the paper's (appendix A)."""
+
+    actor_hidden: tuple[int, ...] = (256, 256, 256)
+    """Units of the actor's hidden layers; the first has layer normalisation and tanh, the others ELU."""
+    critic_hidden: tuple[int, ...] = (512, 512, 256)
+    """Units of the critic's hidden layers; the first has layer normalisation and tanh, the others ELU."""
+    atoms: int = 201
+    """Atoms of the value's distribution."""
+    value_min: float = -150.0
+    """Lower end of the support."""
+    value_max: float = 150.0
+    """Upper end of the support. PWIL's values can reach alpha / (1 - gamma) = 500 and then saturate here; the mass at
+    both ends is logged as `losses/edge_mass`. On a task's own reward, choose it above the discounted return."""
+    actor_learning_rate: float = 5e-5
+    """Adam's learning rate of the actor (grid: 1e-5, 5e-5, 7e-5, 1e-4)."""
+    critic_learning_rate: float = 7e-5
+    """Adam's learning rate of the critic (grid: 1e-5, 5e-5, 7e-5, 1e-4)."""
+    sigma: float = 0.2
+    """Standard deviation of the exploration noise, for actions in [-1, 1] (grid: 0.1, 0.2, 0.3)."""
+    max_norm: float = 40.0
+    """L2 norm to which the gradients of actor and critic are clipped."""
+    action_max_norm: float = 1.0
+    """L2 norm to which the value's gradient by each action is clipped (Acme's D4PG, which the paper builds on)."""
+    target_period: int = 100
+    """Updates between copies of the networks to the target networks (Acme's D4PG)."""
+
+
+class D4PG:
+    """One learner; every update is a function of its state and the batch.
+
+    Args:
+        observation_size: dimensions of an observation.
+        action_size: dimensions of an action; actions lie in [-1, 1].
+        config: hyperparameters.
+        seed: of the initial weights.
+    """
+
+    name = "d4pg"
+
+    def __init__(self, observation_size: int, action_size: int, config: D4PGConfig, seed: int) -> None:
+        self.config = config
+        generator = Noise(seed).generator
+        actor_sizes = (observation_size, *config.actor_hidden, action_size)
+        critic_sizes = (observation_size + action_size, *config.critic_hidden, config.atoms)
+        self.actor = networks.parameters(actor_sizes, config.actor_learning_rate, generator)
+        self.critic = networks.parameters(critic_sizes, config.critic_learning_rate, generator)
+        self.target_actor, self.target_critic = Average(self.actor), Average(self.critic)
+        self.support = torch.linspace(config.value_min, config.value_max, config.atoms)
+        self.updates = Counter()
+
+    def observe(self, observations: np.ndarray) -> None:
+        """Nothing to learn from observations alone."""
+
+    def update(self, batch: Batch) -> dict[str, Tensor]:
+        """Critic, then actor; now and then their targets."""
+        config, frozen = self.config, self.critic.frozen()
+        with torch.no_grad():
+            next_action = networks.actor(self.target_actor.tensors, batch.next_observation)
+            next_logits = networks.critic(self.target_critic.tensors, batch.next_observation, next_action)
+            target = categorical.project(self.support, next_logits.softmax(-1), batch.reward, batch.discount)
+        log_probabilities = networks.critic(self.critic.tensors, batch.observation, batch.action).log_softmax(-1)
+        critic_loss = categorical.cross_entropy(target, log_probabilities)
+        self.critic.descend(critic_loss, config.max_norm)
+
+        action = networks.actor(self.actor.tensors, batch.observation)
+        leaf = action.detach().requires_grad_()
+        values = networks.critic(frozen, batch.observation, leaf).softmax(-1) @ self.support
+        (gradient,) = torch.autograd.grad(values.sum(), leaf)
+        gradient = gradient * (config.action_max_norm / gradient.norm(dim=-1, keepdim=True)).clamp_(max=1.0)
+        self.actor.descend(-(gradient * action).sum(-1).mean(), config.max_norm)
+
+        self.updates.value += 1
+        if self.updates.value % config.target_period == 0:
+            self.target_actor.follow(self.actor, 1.0)
+            self.target_critic.follow(self.critic, 1.0)
+        probabilities = log_probabilities.detach().exp()
+        return {
+            "critic_loss": critic_loss.detach(),
+            "actor_loss": -values.detach().mean(),
+            "value": (probabilities @ self.support).mean(),
+            "edge_mass": categorical.edge_mass(probabilities),
+        }
+
+    def policy(self) -> Policy:
+        """Arrays for `vision_pwil.d4pg.policy.act`."""
+        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
+        return {**arrays, "sigma": np.array([self.config.sigma], np.float32)}
+
+    def _parts(self) -> dict[str, Part]:
+        return {
+            "actor": self.actor,
+            "critic": self.critic,
+            "target_actor": self.target_actor,
+            "target_critic": self.target_critic,
+            "updates": self.updates,
+        }
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Networks, optimisers and the number of updates."""
+        return gather(self._parts())
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Return to a saved state, bit for bit."""
+        restore(self._parts(), state)
