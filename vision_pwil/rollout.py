@@ -33,6 +33,13 @@ class Trajectory:
     """Named numbers about the episode, logged under `train/`."""
     record: dict[str, np.ndarray] = field(default_factory=dict)
     """The task's own notes."""
+    unplayed: int = 0
+    """Transitions at the end that the environment did not play (DAC's absorbing one)."""
+
+    @property
+    def steps(self) -> int:
+        """Steps that the environment played."""
+        return len(self.actions) - self.unplayed
 
 
 class Task(Protocol):

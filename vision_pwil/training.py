@@ -148,10 +148,10 @@ class Trainer:
         self._add(trajectory)
         finished = time.monotonic()
 
-        bar.update(len(trajectory.actions))
+        bar.update(trajectory.steps)
         self.board.scalars("train", trajectory.statistics, self.step)
         self.board.scalars("losses", metrics, self.step)
-        speed = {"steps_per_second": len(trajectory.actions) / (finished - started)}
+        speed = {"steps_per_second": trajectory.steps / (finished - started)}
         if self.updates > done:
             speed["update_milliseconds"] = 1e3 * (learned - started) / (self.updates - done)
             speed["learner_waits"] = (finished - learned) / (finished - started)
@@ -185,7 +185,7 @@ class Trainer:
                 n=self.config.n_step,
             )
         )
-        self._previous, self.step = self.step, self.step + len(trajectory.actions)
+        self._previous, self.step = self.step, self.step + trajectory.steps
         self.episode += 1
 
     def _passed(self, interval: int) -> bool:
