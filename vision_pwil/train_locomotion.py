@@ -1,0 +1,195 @@
+"""Imitate in any Gymnasium environment: `python -m vision_pwil.train_locomotion --env Hopper-v5 --num-demos 1`.
+
+PWIL with D4PG, TD3 or SAC, its ablations, and the paper's baselines: behavioural cloning and DAC.
+"""
+
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import tyro
+
+from vision_pwil import agents, bc, cli, d4pg, dac, sac, td3
+from vision_pwil.agent import Agent
+from vision_pwil.demonstrations import Demonstrations, choose, read, subsample
+from vision_pwil.errors import InputError
+from vision_pwil.gym_env import FlatEnv
+from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTaskFactory
+from vision_pwil.prefill import prefill
+from vision_pwil.replay import Replay
+from vision_pwil.run import Run
+from vision_pwil.training import FREE, Trainer, TrainingConfig
+
+Settings = d4pg.D4PGConfig | td3.TD3Config | sac.SACConfig | bc.BCConfig | dac.DACConfig
+ASSETS = Path(__file__).parent / "assets"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The options that decide the defaults of others: name them, and --help shows those."""
+
+    env: str = "Hopper-v5"
+    """Id of a Gymnasium environment with Box spaces; "module:id" imports the module first."""
+    agent: Literal["d4pg", "td3", "sac", "bc", "dac"] = "d4pg"
+    """D4PG is the paper's (appendix A), TD3 and SAC its other agents; bc and dac are its baselines."""
+    ablation: Ablation = "none"
+    """PWIL-state, PWIL-L2, PWIL-nofill or PWIL-support (section "Ablation Study")."""
+
+
+@dataclass(frozen=True)
+class TrainLocomotion(Choice):
+    """Imitate demonstrations in a Gymnasium environment."""
+
+    num_demos: int = 1
+    """Demonstrations to learn from, drawn by the seed (the paper: 1, 4 or 11)."""
+    demos: str | None = None
+    """Demonstrations of the environment, in any format that `python -m vision_pwil.demonstrations` reads; by default
+    those that come with the package, if there are any of this environment."""
+    run: str | None = None
+    """Directory of the run, by default runs/ENV-AGENT; an interrupted run found there is continued."""
+    subsample: int = 20
+    """Keep one in so many steps of a demonstration, from a random offset (section "Implementation": 20, Reacher 1)."""
+    prefill: int = 50_000
+    """Expert transitions in the replay before training, see `vision_pwil.prefill` (appendix A: 50,000 for D4PG;
+    appendix "Influence of the Direct RL Algorithm": none for SAC, and for TD3 1,000 on Reacher, Hopper, Walker2d)."""
+    horizon: int | None = None
+    """T, the longest episode; by default the environment's own limit."""
+    alpha: float = 5.0
+    """Largest reward of a step (section "Implementation")."""
+    beta: float = 5.0
+    """How fast the reward falls with the cost (section "Implementation")."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    settings: tyro.conf.AvoidSubcommands[Settings] = field(default_factory=d4pg.D4PGConfig)
+
+
+def defaults(choice: Choice) -> TrainLocomotion:
+    """The paper's settings for an environment, agent and ablation."""
+    name, agent = choice.env.rpartition(":")[2].partition("-")[0], choice.agent
+    steps = 2_500_000 if name == "Humanoid" else 1_000_000
+    settings: Settings
+    training = TrainingConfig(steps=steps, update_interval=1.0)
+    filling = 0
+    # Fujimoto et al. 2018, appendix D: longer random play where no episode ends early; DAC's code does the same.
+    random_steps = 10_000 if name in ("HalfCheetah", "Ant") else 1_000
+    if agent == "d4pg":
+        settings, filling = d4pg.D4PGConfig(), 50_000
+        training = replace(training, n_step=5, update_interval=4.0, random_steps=0)
+    elif agent == "td3":
+        settings, filling = td3.TD3Config(), 1_000 if name in ("Reacher", "Hopper", "Walker2d") else 0
+        training = replace(training, random_steps=random_steps)
+    elif agent == "sac":
+        settings = sac.SACConfig()
+    elif agent == "dac":
+        settings = dac.DACConfig()
+        training = replace(training, batch_size=100, random_steps=random_steps)
+    else:
+        settings = bc.BCConfig()
+        training = replace(training, steps=100_000, random_steps=0)
+    if choice.ablation in ("state", "nofill"):
+        filling = 0
+    if agent == "d4pg" and not filling:
+        training = replace(training, random_steps=1_000)  # as many as Acme waits for before it learns
+    return TrainLocomotion(
+        **asdict(choice),
+        subsample=1 if name == "Reacher" else 20,
+        prefill=filling,
+        training=training,
+        settings=settings,
+    )
+
+
+def find_demonstrations(config: TrainLocomotion, env: FlatEnv) -> Demonstrations:
+    """Those named, or those that come with the package, if they are of this environment; as many as asked for."""
+    path = Path(config.demos) if config.demos else ASSETS / f"{config.env}.demos"
+    if config.demos is None and not path.exists():
+        raise InputError(f"No demonstrations of {config.env} come with the package: name a file with --demos.")
+    demonstrations = read(path)
+    env.require(demonstrations, actions=config.ablation != "state")
+    return choose(demonstrations, config.num_demos, config.training.seed)
+
+
+def main(config: TrainLocomotion) -> None:
+    """Train, evaluate, and say where the outcome is."""
+    if config.ablation in ("state", "nofill") and config.prefill:
+        raise InputError(f"The ablation {config.ablation} does not fill the replay: leave --prefill at 0.")
+    if config.agent in ("bc", "dac") and (config.ablation != "none" or config.prefill or config.training.n_step != 1):
+        raise InputError(
+            f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill and --n-step "
+            "at their defaults."
+        )
+    env = FlatEnv(config.env, config.horizon)
+    chosen = find_demonstrations(config, env)
+    kept = subsample(chosen, config.training.seed, config.subsample)
+    states = np.concatenate([np.asarray(episode.states) for episode in kept.episodes])
+    known = [episode.actions for episode in kept.episodes if episode.actions is not None]
+    actions = np.concatenate(known) if len(known) == len(kept) else None
+    factory = LocomotionTaskFactory(
+        config.env,
+        config.horizon,
+        Expert(states, actions, config.ablation, config.alpha, config.beta),
+        absorbing_bit=config.agent == "dac",
+    )
+    path = config.run or f"runs/{config.env.replace('/', '-').replace(':', '-')}-{config.agent}"
+    with Run(path, {**asdict(config), "checksum": chosen.checksum}, free=(*FREE, "run", "demos")) as run:
+        if isinstance(config.settings, bc.BCConfig):
+            assert actions is not None
+            pairs = states, env.bounds.to_policy(actions)
+            bc.clone(run, *pairs, factory, config.settings, config.training)
+            finished = True
+        else:
+            agent, replay = _learner(config, env, states, actions, kept, ends=sum(e.absorbing for e in chosen.episodes))
+            act = agents.ACTS[config.agent]
+            finished = Trainer(run, agent, act, factory, replay, config.training).train()
+        report(run, finished)
+
+
+def _learner(
+    config: TrainLocomotion,
+    env: FlatEnv,
+    states: np.ndarray,
+    actions: np.ndarray | None,
+    kept: Demonstrations,
+    ends: int,
+) -> tuple[Agent, Replay]:
+    """A fresh agent, and its replay with what the expert puts in."""
+    training, settings = config.training, config.settings
+    assert not isinstance(settings, bc.BCConfig)
+    agent: Agent
+    size = env.observation_size
+    if isinstance(settings, dac.DACConfig):
+        assert actions is not None
+        size += 1
+        pairs = dac.ExpertPairs.of(states, actions, env.bounds, ends=ends, every=config.subsample)
+        agent = dac.DAC(pairs, settings, training.seed)
+    else:
+        agent = agents.build(settings, size, env.action_size, training.seed)
+    replay = Replay(training.replay_capacity, size, env.action_size, training.seed)
+    if config.prefill:
+        sums = {"alpha": config.alpha, "gamma": training.gamma}
+        replay.add(prefill(kept, env.bounds, config.prefill, training.n_step, **sums))
+    return agent, replay
+
+
+def report(run: Run, finished: bool) -> None:
+    """Say how it went, and where to look."""
+    curve = run.read_curve()
+    if curve:
+        print("last evaluation:", ", ".join(f"{name} {value:.4g}" for name, value in curve[-1].items()))
+    state = "The run is" if finished else "Stopped; the same command continues. The run is"
+    print(f"{state} in {run.path}: curve.csv, or `tensorboard --logdir {run.path}`.")
+
+
+def configure(args: list[str] | None = None) -> Any:
+    """The command with the defaults of the environment, agent and ablation that the arguments name."""
+    choice, _ = tyro.cli(Choice, args=args, return_unknown_args=True, add_help=False, console_outputs=False)
+
+    def command(config: TrainLocomotion = defaults(choice)) -> None:  # noqa: B008  (the defaults are the point)
+        main(config)
+
+    command.__doc__ = TrainLocomotion.__doc__
+    return command
+
+
+if __name__ == "__main__":
+    cli.run(configure())
