@@ -5,12 +5,12 @@ PWIL with D4PG, TD3 or SAC, its ablations, and the paper's baselines: behavioura
 
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import tyro
 
-from vision_pwil import agents, bc, cli, d4pg, dac, sac, td3
+from vision_pwil import agents, bc, choices, cli, d4pg, dac, sac, td3
 from vision_pwil.agent import Agent
 from vision_pwil.demonstrations import Demonstrations, choose, read, subsample
 from vision_pwil.errors import InputError
@@ -130,8 +130,8 @@ def main(config: TrainLocomotion) -> None:
         Expert(states, actions, config.ablation, config.alpha, config.beta),
         absorbing_bit=config.agent == "dac",
     )
-    path = config.run or f"runs/{config.env.replace('/', '-').replace(':', '-')}-{config.agent}"
-    with Run(path, {**asdict(config), "checksum": chosen.checksum}, free=(*FREE, "run", "demos")) as run:
+    settings = {**asdict(config), "checksum": chosen.checksum}
+    with Run(config.run or default_run(config.env, config.agent), settings, free=(*FREE, "run", "demos")) as run:
         if isinstance(config.settings, bc.BCConfig):
             assert actions is not None
             pairs = states, env.bounds.to_policy(actions)
@@ -171,6 +171,11 @@ def _learner(
     return agent, replay
 
 
+def default_run(env_id: str, name: str) -> str:
+    """A directory for runs of an environment."""
+    return f"runs/{env_id.replace('/', '-').replace(':', '-')}-{name}"
+
+
 def report(run: Run, finished: bool) -> None:
     """Say how it went, and where to look."""
     curve = run.read_curve()
@@ -180,16 +185,5 @@ def report(run: Run, finished: bool) -> None:
     print(f"{state} in {run.path}: curve.csv, or `tensorboard --logdir {run.path}`.")
 
 
-def configure(args: list[str] | None = None) -> Any:
-    """The command with the defaults of the environment, agent and ablation that the arguments name."""
-    choice, _ = tyro.cli(Choice, args=args, return_unknown_args=True, add_help=False, console_outputs=False)
-
-    def command(config: TrainLocomotion = defaults(choice)) -> None:  # noqa: B008  (the defaults are the point)
-        main(config)
-
-    command.__doc__ = TrainLocomotion.__doc__
-    return command
-
-
 if __name__ == "__main__":
-    cli.run(configure())
+    cli.run(choices.command(main, Choice, defaults))

@@ -1,0 +1,84 @@
+"""Train an agent on a task's own reward: `python -m vision_pwil.train_expert --env Hopper-v5`.
+
+`python -m vision_pwil.demonstrations record RUN FILE` then turns it into demonstrations, also for an environment of
+your own.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import gymnasium as gym
+import numpy as np
+import tyro
+
+from vision_pwil import agents, checkpoint, choices, cli, d4pg, sac, td3
+from vision_pwil.gym_env import FlatEnv
+from vision_pwil.locomotion_task import LocomotionTaskFactory
+from vision_pwil.replay import Replay
+from vision_pwil.run import Run, read_json
+from vision_pwil.train_locomotion import default_run, report
+from vision_pwil.training import FREE, Trainer, TrainingConfig
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The options that decide the defaults of others: name them, and --help shows those."""
+
+    env: str = "Hopper-v5"
+    """Id of a Gymnasium environment with Box spaces; "module:id" imports the module first."""
+    agent: Literal["sac", "td3", "d4pg"] = "sac"
+    """The paper's experts are D4PG's; its support must cover the discounted returns: see --value-max."""
+
+
+@dataclass(frozen=True)
+class TrainExpert(Choice):
+    """Train an agent on a task's own reward."""
+
+    run: str | None = None
+    """Directory of the run, by default runs/ENV-expert; an interrupted run found there is continued."""
+    horizon: int | None = None
+    """The longest episode; by default the environment's own limit."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    settings: tyro.conf.AvoidSubcommands[agents.AgentConfig] = field(default_factory=sac.SACConfig)
+
+
+def defaults(choice: Choice) -> TrainExpert:
+    """Settings known to learn locomotion, by agent."""
+    settings: agents.AgentConfig
+    training = TrainingConfig(steps=1_000_000, update_interval=1.0)
+    if choice.agent == "d4pg":
+        settings = d4pg.D4PGConfig()
+        training = TrainingConfig(steps=1_000_000, n_step=5, random_steps=1_000)
+    else:
+        settings = td3.TD3Config() if choice.agent == "td3" else sac.SACConfig()
+    return TrainExpert(**asdict(choice), training=training, settings=settings)
+
+
+def main(config: TrainExpert) -> None:
+    """Train, evaluate, and say where the outcome is."""
+    env, training = FlatEnv(config.env, config.horizon), config.training
+    with Run(config.run or default_run(config.env, "expert"), asdict(config), free=(*FREE, "run")) as run:
+        agent = agents.build(config.settings, env.observation_size, env.action_size, training.seed)
+        replay = Replay(training.replay_capacity, env.observation_size, env.action_size, training.seed)
+        factory = LocomotionTaskFactory(config.env, config.horizon)
+        finished = Trainer(run, agent, agents.ACTS[config.agent], factory, replay, training).train()
+        report(run, finished)
+
+
+def load_expert(run: Path) -> tuple[Callable[[np.ndarray], np.ndarray], gym.Env]:
+    """The policy of a run, as actions of its environment, and the environment."""
+    config = read_json(run / "config.json")
+    policy, _ = checkpoint.load_policy(run / "policy.safetensors")
+    env, act = FlatEnv(config["env"], config["horizon"]), agents.ACTS[config["agent"]]
+    shape = env.env.action_space.shape or ()
+
+    def choose(observation: np.ndarray) -> np.ndarray:
+        return np.reshape(env.bounds.to_env(act(policy, np.ravel(observation))), shape)
+
+    return choose, env.env
+
+
+if __name__ == "__main__":
+    cli.run(choices.command(main, Choice, defaults))
