@@ -1,0 +1,117 @@
+"""The frame encoder of the appendix "Embedding": 84x84 pixels to 32 numbers whose L2 distance is the learned metric."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from vision_pwil.errors import InputError
+from vision_pwil.files import replacing
+
+SIZE = 84
+FRAME_SHAPE = (SIZE, SIZE, 3)
+EMBEDDING = 32
+_FORMAT = "vision_pwil.encoder.1"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where an encoder's weights come from; travels in the metadata of its file."""
+
+    render_fingerprint: str | None = None
+    """Fingerprint of the render settings of the training frames; other frames give meaningless distances."""
+    demonstrations: str | None = None
+    """Checksum of the demonstrations it was trained and validated on."""
+    validation: tuple[int, ...] = ()
+    """Indices of the episodes held out for validation; the training episodes are all the others."""
+    tau_train: float | None = None
+    """Kendall's tau over the training videos."""
+    tau_validation: float | None = None
+    """Kendall's tau over the validation videos."""
+    updates: int = 0
+    """Gradient updates behind these weights."""
+    settings: Mapping[str, Any] | None = None
+    """The training settings, as plain values."""
+
+
+class Encoder(nn.Module):
+    """conv 128x8x8/4, conv 64x4x4/2, conv 64x3x3/1, linear 128, linear 32, ReLU between (appendix "Embedding").
+
+    The input normalisation is part of the network: frames minus `mean` (the mean training frame), over `scale`.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, mean: np.ndarray | None = None, scale: float = 40.0) -> None:
+        super().__init__()
+        frame = np.full(FRAME_SHAPE, 127.5) if mean is None else mean
+        self.register_buffer("mean", torch.as_tensor(frame, dtype=torch.float32).permute(2, 0, 1).contiguous())
+        self.register_buffer("scale", torch.tensor(float(scale)))
+        network = nn.Sequential(
+            nn.Conv2d(3, 128, 8, stride=4),
+            nn.ReLU(),
+            nn.Conv2d(128, 64, 4, stride=2),
+            nn.ReLU(),
+            nn.Conv2d(64, 64, 3),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(64 * 7 * 7, 128),
+            nn.ReLU(),
+            nn.Linear(128, EMBEDDING),
+        )
+        self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.provenance = Provenance()
+
+    def normalise(self, frames: Tensor, brightness: Tensor | float = 1.0) -> Tensor:
+        """Frames (n,84,84,3) of values 0 to 255 as the network's input, channels first in channels-last memory."""
+        pixels = frames.permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.channels_last)
+        return pixels.mul(brightness / self.scale).sub_(self.mean / self.scale)
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """Embeddings (n,32) of frames (n,84,84,3), uint8 or float in 0 to 255."""
+        return self.network(self.normalise(frames))
+
+    @torch.no_grad()
+    def embed(self, frames: np.ndarray, batch_size: int = 128) -> np.ndarray:
+        """Embeddings (n,32), float32, of uint8 frames (n,84,84,3)."""
+        if frames.ndim != 4 or frames.shape[1:] != FRAME_SHAPE or frames.dtype != np.uint8:
+            raise InputError(
+                f"The encoder needs uint8 frames of shape (n, 84, 84, 3), not {frames.dtype} of shape {frames.shape};"
+                " resize or convert them first."
+            )
+        batches = [self(torch.from_numpy(frames[i : i + batch_size])) for i in range(0, len(frames), batch_size)]
+        return torch.cat(batches).numpy() if batches else np.empty((0, EMBEDDING), np.float32)
+
+    def save(self, path: str | Path) -> None:
+        """Write weights, normalisation and provenance to one safetensors file."""
+        tensors = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
+        with replacing(path) as temporary:
+            save_file(tensors, temporary, {"format": _FORMAT, "provenance": json.dumps(asdict(self.provenance))})
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Encoder":
+        """Read an encoder file back, exactly."""
+        try:
+            with safe_open(path, "pt") as file:
+                metadata = file.metadata() or {}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        except (OSError, SafetensorError) as error:
+            raise InputError(f"Cannot read the encoder file {path}: {error}.") from None
+        if metadata.get("format") != _FORMAT:
+            raise InputError(f"{path} is not an encoder file of this package; make one with vision_pwil.tcc.train.")
+        encoder = cls()
+        try:
+            encoder.load_state_dict(tensors)
+        except RuntimeError:
+            raise InputError(f"The weights in {path} do not fit the encoder's network; train it anew.") from None
+        provenance = json.loads(metadata["provenance"])
+        encoder.provenance = Provenance(**{**provenance, "validation": tuple(provenance["validation"])})
+        return encoder.eval()

@@ -1,0 +1,45 @@
+"""Tau by cross-validation: the same training for every fold, since the videos that choose an encoder flatter it.
+
+`python -m vision_pwil.tcc.crossvalidate --demos ... --out ...` takes every option of `vision_pwil.tcc.train`.
+"""
+
+import csv
+from dataclasses import replace
+from statistics import mean, stdev
+
+from vision_pwil.cli import run
+from vision_pwil.files import replacing
+from vision_pwil.tcc.train import TrainConfig, configured, train
+from vision_pwil.tcc.videos import read_videos
+
+COLUMNS = ("fold", "held_out", "best_updates", "tau_train", "tau_validation", "tau_train_last", "tau_validation_last")
+
+
+def crossvalidate(config: TrainConfig) -> list[dict[str, float | str]]:
+    """Train on every fold; one row each. "Last" is the encoder after the last update, which no video chose."""
+    rows: list[dict[str, float | str]] = []
+    for fold in range(len(read_videos(config.demos)) // config.validation):
+        session = train(replace(config, fold=fold, out=config.out / f"fold-{fold}"))
+        if not session.finished or session.best is None:
+            break
+        best, last = session.best, session.rows[-1]
+        values = (best["updates"], best["tau_train"], best["tau_validation"], last["tau_train"], last["tau_validation"])
+        rows.append(dict(zip(COLUMNS, (fold, " ".join(map(str, session.held_out)), *values), strict=True)))
+        with replacing(config.out / "folds.csv") as temporary, temporary.open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+    return rows
+
+
+def _command(config: TrainConfig) -> None:
+    rows = crossvalidate(config)
+    for name in COLUMNS[3:]:
+        taus = [float(row[name]) for row in rows]
+        if len(taus) > 1:
+            print(f"{name}: mean {mean(taus):.4f}, standard deviation {stdev(taus):.4f}, least {min(taus):.4f}")
+    print(f"{len(rows)} folds are in {config.out / 'folds.csv'}; the same command goes on where it was interrupted.")
+
+
+if __name__ == "__main__":
+    run(configured(_command), description=__doc__)

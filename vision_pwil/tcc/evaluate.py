@@ -1,0 +1,84 @@
+"""Tau of a saved encoder, and pictures of its alignment: `python -m vision_pwil.tcc.evaluate --encoder ...`."""
+
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+
+import imageio.v3 as imageio
+import numpy as np
+import tyro
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+from vision_pwil.cli import run
+from vision_pwil.encoder import Encoder
+from vision_pwil.errors import InputError
+from vision_pwil.files import replacing
+from vision_pwil.tcc import pictures
+from vision_pwil.tcc.alignment import nearest, tau_matrix
+from vision_pwil.tcc.videos import read_videos
+
+
+@dataclass(frozen=True)
+class EvaluateConfig:
+    """What to align, and where the pictures go."""
+
+    encoder: Path
+    """Encoder file, as `vision_pwil.tcc.train` writes it."""
+    demos: Path
+    """Demonstrations with frames, or the door's, whose frames are rendered first."""
+    out: Path
+    """Folder for the pictures."""
+    pairs: int = 4
+    """How many ordered pairs of held-out videos get a strip of matched frames and a picture of their distances."""
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=110)
+
+
+def evaluate(config: EvaluateConfig) -> dict[str, float]:
+    """Tau of the training, the held-out and all videos; pictures of the held-out ones.
+
+    Which videos were held out is known only for the demonstrations the encoder was trained on; of others, all are.
+    """
+    encoder = Encoder.load(config.encoder)
+    demonstrations = read_videos(config.demos)
+    trained_on, rendered = encoder.provenance.render_fingerprint, demonstrations.render_fingerprint
+    if trained_on != rendered:
+        raise InputError(
+            f"The encoder was trained on frames with render fingerprint {trained_on}, these have {rendered}: render"
+            " them alike, or train the encoder again."
+        )
+    videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
+    embedded = [encoder.embed(video) for video in tqdm(videos, desc="embedding", unit="video", leave=False)]
+    known = encoder.provenance.demonstrations == demonstrations.checksum
+    held_out = list(encoder.provenance.validation) if known else list(range(len(videos)))
+    parts = {"all": list(range(len(videos))), "held out": held_out}
+    if known:
+        parts["training"] = [i for i in parts["all"] if i not in held_out]
+    taus = {}
+    for name, part in parts.items():
+        matrix = tau_matrix([embedded[i] for i in part])
+        taus[name] = float(np.nanmean(matrix))
+        _save(pictures.taus(matrix, part), config.out / f"tau_{name.replace(' ', '_')}.png")
+    for i, j in list(permutations(held_out, 2))[:: max(1, len(held_out) - 1)][: config.pairs]:
+        match = nearest(embedded[i], embedded[j])
+        with replacing(config.out / f"strip_{i}_{j}.png") as temporary:
+            imageio.imwrite(temporary, pictures.strip(videos[i], videos[j], match))
+        _save(
+            pictures.distances(embedded[i], embedded[j], f"videos {i} and {j}"), config.out / f"distances_{i}_{j}.png"
+        )
+    return taus
+
+
+def main(config: tyro.conf.OmitArgPrefixes[EvaluateConfig]) -> None:
+    """Print tau and write the pictures."""
+    for name, tau in evaluate(config).items():
+        print(f"Kendall's tau, {name} videos: {tau:.4f}")
+    print(f"Pictures of the alignment are in {config.out}.")
+
+
+if __name__ == "__main__":
+    run(main, description=__doc__)

@@ -1,0 +1,38 @@
+"""Pictures of an alignment: matched frames side by side, distances between two videos, tau of every pair."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from vision_pwil.tcc.alignment import nearest
+
+
+def strip(video: np.ndarray, other: np.ndarray, match: np.ndarray, columns: int = 12) -> np.ndarray:
+    """Frames of a video at even times, and under each the frame of the other video it is matched with."""
+    chosen = np.linspace(0, len(video) - 1, columns).round().astype(int)
+    rows = np.concatenate(list(video[chosen]), axis=1), np.concatenate(list(other[match[chosen]]), axis=1)
+    return np.concatenate(rows, axis=0)
+
+
+def distances(u: np.ndarray, v: np.ndarray, title: str) -> Figure:
+    """L2 distances between the frames of two embedded videos, and the nearest neighbours: a rising curve is good."""
+    squares = (u**2).sum(1)[:, None] + (v**2).sum(1)[None, :] - 2 * u @ v.T
+    figure = Figure(figsize=(5, 4.2), layout="constrained")
+    axes = figure.add_subplot(title=title, xlabel="frame of the first video", ylabel="frame of the second video")
+    image = axes.imshow(np.sqrt(np.maximum(squares, 0)).T, origin="lower", aspect="auto", cmap="viridis")
+    axes.plot(np.arange(len(u)), nearest(u, v), ".", color="white", markersize=3)
+    figure.colorbar(image, label="L2 distance")
+    return figure
+
+
+def taus(matrix: np.ndarray, labels: list[int]) -> Figure:
+    """Kendall's tau of every ordered pair: one video that aligns badly shows as a row and a column."""
+    size = 2.5 + 0.35 * len(labels)
+    figure = Figure(figsize=(size + 0.8, size), layout="constrained")
+    axes = figure.add_subplot(
+        title=f"Kendall's tau, mean {np.nanmean(matrix):.3f}", xlabel="matched to", ylabel="video"
+    )
+    image = axes.imshow(matrix, vmin=min(0.5, float(np.nanmin(matrix))), vmax=1.0, cmap="viridis")
+    axes.set_xticks(range(len(labels)), [str(label) for label in labels])
+    axes.set_yticks(range(len(labels)), [str(label) for label in labels])
+    figure.colorbar(image)
+    return figure

@@ -1,0 +1,196 @@
+"""Learn a frame encoder from videos: `python -m vision_pwil.tcc.train --demos ... --out ...`.
+
+Works on any demonstrations with frames (a folder of videos too); those of the door are rendered first. The folder
+`--out` gets `encoder.safetensors` (the encoder with the highest validation tau so far), `curve.csv`, `summary.json`,
+TensorBoard events, and a checkpoint from which the same command goes on, bit for bit, after an interruption.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import tyro
+from torch.utils.tensorboard import SummaryWriter
+from tqdm import tqdm
+
+from vision_pwil import checkpoint
+from vision_pwil.cli import run
+from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.encoder import Provenance
+from vision_pwil.run import Row, Run
+from vision_pwil.tcc.alignment import kendall_tau
+from vision_pwil.tcc.board import write_alignment, write_projector
+from vision_pwil.tcc.memory import keep_freed_memory
+from vision_pwil.tcc.recipes import RECIPES, Recipe
+from vision_pwil.tcc.sampling import split
+from vision_pwil.tcc.trainer import Trainer
+from vision_pwil.tcc.videos import read_videos
+
+_LOG_EVERY = 20  # updates between two points of the loss
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """One training."""
+
+    demos: Path
+    """Demonstrations: any format that `python -m vision_pwil.demonstrations` reads, a folder of videos among them."""
+    out: Path
+    """Folder of the run; a run that is there already goes on."""
+    recipe: Literal["default", "paper"] = "default"
+    """Where the settings start from; each of them may be changed beside it."""
+    settings: tyro.conf.OmitArgPrefixes[Recipe] = field(default_factory=Recipe)
+    """The recipe's settings."""
+    validation: int = 5
+    """Videos held out to choose the encoder (the paper held out 5 of 25)."""
+    fold: int = 0
+    """Which part of the shuffled videos is held out: 0 to 4 with 5 of 25."""
+    iteration: int = 1_000
+    """Updates between two measurements of tau (the paper's iteration); the run is saved then, too."""
+    patience: int | None = None
+    """Stop early after so many iterations without a better validation tau; None goes on to the end."""
+    seed: int = 0
+    """Of the split, the initial weights, and the batches."""
+    threads: int | None = None
+    """Of torch; None takes one for each core. The same number repeats a run to the last bit."""
+
+
+class Session:
+    """What one process does for a run: updates, and after each iteration tau, the best encoder, the checkpoint."""
+
+    def __init__(self, config: TrainConfig, demonstrations: Demonstrations, folder: Run) -> None:
+        self.config, self.demonstrations, self.folder = config, demonstrations, folder
+        self.videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
+        self.training, self.held_out = split(len(self.videos), config.validation, config.fold, config.seed)
+        self.trainer = Trainer([self.videos[i] for i in self.training], config.settings, config.seed)
+        self.encoder_path = folder.path / "encoder.safetensors"
+        self.rows: list[Row] = []
+        self.seconds = 0.0
+        if folder.checkpoint.exists():
+            tensors, values = checkpoint.load(folder.checkpoint)
+            self.trainer.load(tensors, values["updates"])
+            self.rows, self.seconds = values["rows"], values["seconds"]
+
+    @property
+    def best(self) -> Row | None:
+        """The iteration with the highest validation tau, the first of equals."""
+        return max(self.rows, key=lambda row: row["tau_validation"], default=None)
+
+    @property
+    def finished(self) -> bool:
+        """All updates are done, or validation tau has not risen for too long."""
+        if self.trainer.updates >= self.config.settings.updates:
+            return True
+        patience, best = self.config.patience, self.best
+        return patience is not None and best is not None and len(self.rows) - 1 - self.rows.index(best) >= patience
+
+    def run(self) -> None:
+        """Go on to the end, or until Ctrl-C, which saves."""
+        trainer, last = self.trainer, self.config.settings.updates
+        started = time.perf_counter() - self.seconds
+        writer = SummaryWriter(str(self.folder.events), purge_step=trainer.updates + 1 if trainer.updates else None)
+        with writer, tqdm(total=last, initial=trainer.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
+            try:
+                while not self.finished:
+                    metrics = trainer.update()
+                    bar.update()
+                    self.seconds = time.perf_counter() - started
+                    if trainer.updates % _LOG_EVERY == 0:
+                        rate = {"updates_per_second": bar.format_dict["rate"] or 0.0}
+                        for name, value in {**metrics, **rate}.items():
+                            writer.add_scalar(f"train/{name}", value, trainer.updates)
+                    if trainer.updates % self.config.iteration == 0 or trainer.updates == last:
+                        row = self._measure(writer)
+                        self._save()
+                        bar.set_postfix_str(f"tau {row['tau_train']:.3f} train, {row['tau_validation']:.3f} validation")
+            except KeyboardInterrupt:
+                self._save()
+                bar.set_postfix_str("interrupted")
+
+    def _measure(self, writer: SummaryWriter) -> Row:
+        updates, before = self.trainer.updates, self.best
+        embedded = [self.trainer.product.embed(video) for video in self.videos]
+        train, validation = (kendall_tau([embedded[i] for i in part]) for part in (self.training, self.held_out))
+        row = {"updates": updates, "tau_train": train, "tau_validation": validation, "seconds": round(self.seconds, 1)}
+        self.rows.append(row)
+        writer.add_scalar("tau/train", train, updates)
+        writer.add_scalar("tau/validation", validation, updates)
+        held_out = [self.videos[i] for i in self.held_out], [embedded[i] for i in self.held_out]
+        write_alignment(writer, *held_out, updates)
+        if before is None or validation > before["tau_validation"]:
+            self._keep(row)
+            write_projector(writer, *held_out, updates)
+        return row
+
+    def _keep(self, row: Row) -> None:
+        self.trainer.product.provenance = Provenance(
+            render_fingerprint=self.demonstrations.render_fingerprint,
+            demonstrations=self.demonstrations.checksum,
+            validation=tuple(self.held_out),
+            tau_train=row["tau_train"],
+            tau_validation=row["tau_validation"],
+            updates=self.trainer.updates,
+            settings=asdict(self.config.settings),
+        )
+        self.trainer.product.save(self.encoder_path)
+
+    def _save(self) -> None:
+        values = {"updates": self.trainer.updates, "rows": self.rows, "seconds": self.seconds}
+        checkpoint.save(self.folder.checkpoint, self.trainer.tensors(), values)
+        self.folder.write_curve(self.rows)
+        summary = {"finished": self.finished, "best": self.best, "validation": self.held_out, "seconds": self.seconds}
+        self.folder.write_summary(summary)
+
+
+def train(config: TrainConfig) -> Session:
+    """Run or continue one training; the session tells its tau."""
+    keep_freed_memory()
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
+    demonstrations = read_videos(config.demos)
+    decisive = {
+        "demonstrations": demonstrations.checksum,
+        "render_fingerprint": demonstrations.render_fingerprint,
+        **{name: getattr(config, name) for name in ("validation", "fold", "iteration", "seed")},
+        "settings": asdict(config.settings),
+    }
+    with Run(config.out, decisive) as folder:
+        session = Session(config, demonstrations, folder)
+        session.run()
+    return session
+
+
+def describe(session: Session) -> str:
+    """Where the outcome lies, and how to look at it."""
+    best, out = session.best, session.folder.path
+    if best is None:
+        return f"Stopped after {session.trainer.updates} updates, before tau was measured; the same command goes on."
+    state = "Finished" if session.finished else "Interrupted; the same command goes on"
+    return (
+        f"{state}: validation tau {best['tau_validation']:.3f} (train {best['tau_train']:.3f}) after"
+        f" {best['updates']:.0f} updates in {session.encoder_path}.\n"
+        f"See the alignment: python -m vision_pwil.tcc.evaluate --encoder {session.encoder_path}"
+        f" --demos {session.config.demos} --out {out / 'alignment'}\nSee the run: tensorboard --logdir {out}"
+    )
+
+
+def configured(action: Callable[[TrainConfig], None]) -> Callable[..., None]:
+    """An action as a command whose settings default to those of the recipe named on the command line."""
+    arguments = " ".join(sys.argv[1:]).replace("=", " ").split()
+    named = [value for option, value in pairwise(arguments) if option == "--recipe" and value in RECIPES]
+    recipe: Any = named[-1] if named else "default"
+    start = TrainConfig(demos=tyro.MISSING, out=tyro.MISSING, recipe=recipe, settings=RECIPES[recipe])
+
+    def command(config: tyro.conf.OmitArgPrefixes[TrainConfig] = start) -> None:
+        action(config)
+
+    return command
+
+
+if __name__ == "__main__":
+    run(configured(lambda config: print(describe(train(config)))), description=__doc__)
