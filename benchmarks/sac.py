@@ -104,10 +104,10 @@ def main(benchmark: Benchmark) -> None:
     times: dict[str, list[float]] = {name: [] for name in updates}
     for _ in range(benchmark.rounds):
         for name, update in updates.items():
-            started = time.perf_counter()
+            started = time.process_time()
             for _ in range(benchmark.repeats):
                 update()
-            times[name].append(1e3 * (time.perf_counter() - started) / benchmark.repeats)
+            times[name].append(1e3 * (time.process_time() - started) / benchmark.repeats)
     medians = {name: statistics.median(values) for name, values in times.items()}
     floor, reference = medians["matrix products alone"], medians["stable-baselines3"]
     print(f"One SAC update, batch {size}, one core, median of {benchmark.rounds}:")

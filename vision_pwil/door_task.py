@@ -8,10 +8,13 @@ follows. Opening pays because the rewards of the absorbing steps that follow it 
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import torch
 
+from vision_pwil import checkpoint
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.demonstrations.door import ANGLE
 from vision_pwil.door_env import OPEN_ANGLE, SUCCESS_ANGLE, DoorEnv
@@ -81,6 +84,18 @@ class DoorTaskFactory:
     def build(self) -> "DoorTask":
         """Make the environment, the renderer and the rewarder."""
         return DoorTask(self)
+
+    def save(self, path: Path) -> None:
+        """Write all but the encoder, which stays a file of its own."""
+        arrays = {name: torch.from_numpy(array) for name, array in self.atoms._asdict().items()}
+        plain = {name: value for name, value in vars(self).items() if name not in ("atoms", "encoder")}
+        checkpoint.save(path, arrays, plain)
+
+    @classmethod
+    def load(cls, path: Path, encoder: str | None) -> "DoorTaskFactory":
+        """Read what `save` wrote; `encoder` is the encoder's file where the metric needs one."""
+        arrays, plain = checkpoint.load(path)
+        return cls(Atoms(**{name: array.numpy() for name, array in arrays.items()}), encoder=encoder, **plain)
 
 
 class DoorTask:

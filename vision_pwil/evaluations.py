@@ -1,6 +1,8 @@
 """The evaluations of a run: played in a process of their own, each from a policy kept on disk until it is done."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +24,17 @@ class Evaluations:
     policies in the run directory; what lies beyond `step`, where the run goes on, will come again and is dropped.
     """
 
-    def __init__(self, run: Run, factory: TaskFactory, act: Act, board: Board, episodes: int, step: int) -> None:
-        self.run, self.board, self.episodes = run, board, episodes
+    def __init__(
+        self,
+        run: Run,
+        factory: TaskFactory,
+        act: Act,
+        board: Board,
+        episodes: int,
+        step: int,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.run, self.board, self.episodes, self.about = run, board, episodes, about or {}
         self.curve: list[Row] = [row for row in run.read_curve() if row["step"] <= step]
         done = {int(row["step"]) for row in self.curve}
         for path in self._owed():
@@ -35,9 +46,8 @@ class Evaluations:
     def owe(self, step: int, policy: Policy, agent: str) -> None:
         """Evaluate this policy soon, unless the curve has this step already."""
         if all(row["step"] != step for row in self.curve):
-            checkpoint.save_policy(
-                self.run.pending / f"{step:012d}.safetensors", policy, {"agent": agent, "step": step}
-            )
+            about = {"agent": agent, "step": step, **self.about}
+            checkpoint.save_policy(self.run.pending / f"{step:012d}.safetensors", policy, about)
 
     def turn(self) -> None:
         """Take a finished evaluation; start the next one owed."""
@@ -49,11 +59,11 @@ class Evaluations:
             policy, _ = checkpoint.load_policy(self._running)
             self._worker.send(Evaluate(policy, [(0, EVALUATION, index) for index in range(self.episodes)]))
 
-    def finish(self) -> None:
-        """Do all that are owed."""
+    def finish(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Do all that are owed, unless `stop` says otherwise meanwhile."""
         self.turn()
-        while self._running:
-            self._worker.wait()
+        while self._running and not stop():
+            self._worker.ready(timeout=0.2)
             self.turn()
 
     def close(self) -> None:

@@ -152,13 +152,9 @@ class Worker:
         """Start on a request."""
         self._connection.send(request)
 
-    def ready(self) -> bool:
-        """Whether `receive` would return at once."""
-        return bool(self._connection.poll())
-
-    def wait(self) -> None:
-        """Wait until `ready`."""
-        self._connection.poll(None)
+    def ready(self, timeout: float = 0.0) -> bool:
+        """Whether `receive` would return at once; waits for it up to `timeout` seconds."""
+        return bool(self._connection.poll(timeout))
 
     def receive(self) -> Any:
         """Wait for the answer to the request."""

@@ -1,78 +1,193 @@
-"""Learn to open the door from demonstrations: `python -m vision_pwil.train_door`."""
+"""Learn to open the door from demonstrations: `python -m vision_pwil.train_door`.
 
-from dataclasses import asdict, dataclass, field, replace
+Renders the demonstrations, trains the encoder or takes a given one, audits the metric, trains the agent on the pixel
+reward, and evaluates and films it. Everything goes to one run directory; the same command continues an interrupted run.
+"""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from vision_pwil import cli, sac
-from vision_pwil.demonstrations import read
+import tyro
+
+from vision_pwil import audit, cli, evaluate, sac
+from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.demonstrations.door import render_door
 from vision_pwil.door_env import HORIZON, OPEN_ANGLE
 from vision_pwil.door_task import DoorTaskFactory, Metric, pixel_atoms, state_atoms
 from vision_pwil.encoder import Encoder
 from vision_pwil.errors import InputError
+from vision_pwil.files import replacing, sha256, write_text
+from vision_pwil.renderer import RenderSettings
 from vision_pwil.replay import Replay
 from vision_pwil.run import Run
+from vision_pwil.tcc.train import TrainConfig as EncoderConfig
+from vision_pwil.tcc.train import train as train_encoder
 from vision_pwil.training import FREE, Trainer, TrainingConfig
 
 STATE_SIZE, ACTION_SIZE = 39, 28
+ASSETS = Path(__file__).parent / "assets"
+DEMONSTRATIONS, ENCODER = ASSETS / "door.demos", ASSETS / "door-encoder.safetensors"
 
 
 @dataclass(frozen=True)
 class TrainDoor:
     """Learn to open the door from demonstrations."""
 
-    demos: str | None = None
-    """Demonstrations of the door, in any format that `python -m vision_pwil.demonstrations` reads."""
-    run: str = "runs/door"
+    demos: Path = DEMONSTRATIONS
+    """Demonstrations of the door, in any format that `python -m vision_pwil.demonstrations` reads; by default those
+    that come with the package."""
+    run: Path = Path("runs/door")
     """Directory of the run; an interrupted run found there is continued."""
+    recipe: Literal["default", "paper"] = "default"
+    """Where the settings start from: those measured to learn faster, or the paper's agent (appendix "Agent"). Each
+    may be changed beside it."""
     metric: Metric = "pixels"
     """What the reward compares: frames through the learned encoder, or standardised states (no rendering)."""
-    encoder: str | None = None
-    """Encoder file for the metric "pixels" (`python -m vision_pwil.tcc.train`)."""
-    recipe: Literal["default", "paper"] = "default"
-    """Settings to start from: those measured to learn faster, or the paper's agent as its appendix has it."""
+    encoder: Path | None = None
+    """Encoder file; by default the one that comes with the default demonstrations, else one is trained in the run."""
+    fresh_encoder: bool = False
+    """Train an encoder in the run even if one comes with the demonstrations."""
+    audit: bool = True
+    """Audit the metric first, and refuse to train on one that cannot rank behaviour."""
     horizon: int = HORIZON
-    """Steps in an episode."""
+    """Steps in an episode, of the agent and of the padded demonstrations alike."""
     open_angle: float = OPEN_ANGLE
     """Radians at which the door is open and the episode ends."""
     alpha: float = 5.0
     """Largest reward of a step (section "Door Opening Task")."""
     beta: float = 1.0
-    """How fast the reward falls with the cost (section "Door Opening Task")."""
+    """How fast the reward falls with the cost (section "Door Opening Task": 1)."""
     time_feature: bool = True
-    """Let the policy see t/T: the reward depends on what the episode has used up, which the state does not tell."""
+    """Let the policy see t/T (Pardo et al. 2018, "Time limits in reinforcement learning"): episodes end at T, and the
+    reward depends on what the episode has used up, which the state does not tell. Not in the paper."""
+    video: bool = True
+    """Film the final policy in large frames."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     agent: sac.SACConfig = field(default_factory=sac.SACConfig)
 
 
-def factory(config: TrainDoor) -> DoorTaskFactory:
-    """Make the atoms of the demonstrations, and all else that the task needs."""
-    if config.demos is None:
-        raise InputError("No demonstrations come with the package yet: name a file with --demos.")
-    demonstrations = read(config.demos)
-    if config.metric == "state":
-        atoms, encoder = state_atoms(demonstrations, config.horizon, config.open_angle), None
-    else:
-        if config.encoder is None:
-            raise InputError('The metric "pixels" needs an encoder: name its file with --encoder.')
-        atoms = pixel_atoms(
-            render_door(demonstrations, open_angle=config.open_angle), Encoder.load(config.encoder), config.horizon
-        )
-        encoder = config.encoder
-    return DoorTaskFactory(
-        atoms, config.metric, encoder, config.horizon, config.open_angle, config.alpha, config.beta, config.time_feature
+RECIPES = {
+    "default": TrainDoor(
+        training=TrainingConfig(n_step=3, noise_exponent=1.0),
+        agent=sac.SACConfig(critic_layer_norm=True, normalize=True),
+    ),
+    # The appendix names grids, not choices: of its grids, these. Episodes that reach the horizon end there, as in the
+    # default; what the paper did then is not said.
+    "paper": TrainDoor(recipe="paper", time_feature=False, training=TrainingConfig(steps=1_500_000)),
+}
+
+
+def read_demonstrations(path: Path) -> Demonstrations:
+    """The demonstrations, or one sentence when none are there."""
+    if path == DEMONSTRATIONS and not path.exists():
+        raise InputError("No demonstrations of the door come with this package: name a file with --demos.")
+    return read(path)
+
+
+def find_encoder(config: TrainDoor, rendered: Demonstrations) -> Path:
+    """The encoder named; else the package's own if it was made from these demonstrations; else trained in the run."""
+    path = config.encoder
+    if path is None and not config.fresh_encoder and ENCODER.exists():
+        own = Encoder.load(ENCODER).provenance
+        path = ENCODER if own.demonstrations == rendered.checksum else None
+    if path is None:
+        session = train_encoder(EncoderConfig(demos=config.demos, out=config.run / "encoder"))
+        if not session.finished:
+            raise KeyboardInterrupt
+        path = session.encoder_path
+    RenderSettings().require_match(Encoder.load(path).provenance.render_fingerprint, f"the encoder {path}")
+    return path
+
+
+def check_metric(config: TrainDoor, run: Run, encoder: Path, rendered: Demonstrations) -> None:
+    """Audit the metric once, and stop where it could not teach the task."""
+    path = run.path / "audit.json"
+    if not path.exists():
+        settings = {name: getattr(config, name) for name in ("horizon", "alpha", "beta", "open_angle")}
+        report = audit.audit_encoder(Encoder.load(encoder), str(encoder), rendered, **settings)
+        print(audit.report_table(report), report.sentence, sep="\n")
+        audit.draw(report, run.path / "audit.png")
+        write_text(path, json.dumps(asdict(report), indent=1) + "\n")
+    if json.loads(path.read_text())["verdict"] == "cannot rank":
+        raise InputError(f"The metric cannot rank behaviour (see {path}): train another encoder, or give --no-audit.")
+
+
+def prepare(config: TrainDoor) -> tuple[Run, DoorTaskFactory]:
+    """Demonstrations, encoder and audit; the run directory, locked; and the task."""
+    demonstrations = read_demonstrations(config.demos)
+    pixels = config.metric == "pixels"
+    encoder = None
+    if pixels:
+        demonstrations = render_door(demonstrations, open_angle=config.open_angle)
+        encoder = find_encoder(config, demonstrations)
+    settings = json.loads(json.dumps(asdict(config), default=str))
+    checksums = {"demonstrations": demonstrations.checksum, "encoder": sha256(encoder) if encoder else None}
+    run = Run(
+        config.run, {**settings, "checksums": checksums}, free=(*FREE, "run", "demos", "encoder", "audit", "video")
     )
+    kept = None
+    if encoder:
+        if config.audit:
+            check_metric(config, run, encoder, demonstrations)
+        kept = run.path / "encoder.safetensors"
+        with replacing(kept) as temporary:
+            shutil.copyfile(encoder, temporary)
+        atoms = pixel_atoms(demonstrations, Encoder.load(kept), config.horizon)
+    else:
+        atoms = state_atoms(demonstrations, config.horizon, config.open_angle)
+    factory = DoorTaskFactory(
+        atoms,
+        config.metric,
+        str(kept) if kept else None,
+        config.horizon,
+        config.open_angle,
+        config.alpha,
+        config.beta,
+        config.time_feature,
+    )
+    factory.save(run.path / evaluate.TASK)
+    return run, factory
 
 
 def main(config: TrainDoor) -> None:
-    """Train, evaluate, and say where the outcome is."""
-    with Run(config.run, asdict(config), free=(*FREE, "run")) as run:
-        size = STATE_SIZE + config.time_feature
-        agent = sac.SAC(size, ACTION_SIZE, config.agent, config.training.seed)
-        replay = Replay(config.training.replay_capacity, size, ACTION_SIZE, config.training.seed)
-        Trainer(run, agent, sac.act, factory(config), replay, config.training).train()
+    """Train, evaluate, film, and say where the outcome is."""
+    run, factory = prepare(config)
+    with run:
+        size, training = STATE_SIZE + config.time_feature, config.training
+        agent = sac.SAC(size, ACTION_SIZE, config.agent, training.seed)
+        replay = Replay(training.replay_capacity, size, ACTION_SIZE, training.seed)
+        about = {"task": "door", "horizon": config.horizon, "time_feature": config.time_feature}
+        finished = Trainer(run, agent, sac.act, factory, replay, training, about).train()
+        last = run.read_curve()[-1]
+        run.write_summary({"finished": finished, **last})
+        if finished and config.video:
+            evaluate.film(config.run)
+            print(f"Video: {config.run / evaluate.VIDEO}")
+    print(
+        f"{'Finished' if finished else 'Stopped; the same command goes on'}. At step {last['step']:.0f} the door "
+        f"opened in {last['opened']:.0%} of {training.evaluation_episodes} episodes (1.35 rad: {last['success']:.0%}), "
+        f"imitation return {last['return']:.0f}, W1 {last['w1']:.3g}.\n"
+        f"The run is in {config.run}; see it with: tensorboard --logdir {config.run}"
+    )
+
+
+def configure(args: list[str] | None = None) -> Any:
+    """The command, with the settings of the recipe that the arguments name as defaults."""
+
+    @dataclass(frozen=True)
+    class Choice:
+        recipe: Literal["default", "paper"] = "default"
+
+    choice, _ = tyro.cli(Choice, args=args, return_unknown_args=True, add_help=False, console_outputs=False)
+
+    def command(config: TrainDoor = RECIPES[choice.recipe]) -> None:
+        main(config)
+
+    return command
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(configure(), description=__doc__)

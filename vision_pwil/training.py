@@ -9,6 +9,7 @@ nothing that trains waits for them or depends on them.
 
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,13 +86,21 @@ class Trainer:
         factory: makes the task in the processes that play it.
         replay: empty, or prefilled.
         config: settings.
+        about: what a saved policy says of itself, so that it can act far from its run.
     """
 
     def __init__(
-        self, run: Run, agent: Agent, act: Act, factory: TaskFactory, replay: Replay, config: TrainingConfig
+        self,
+        run: Run,
+        agent: Agent,
+        act: Act,
+        factory: TaskFactory,
+        replay: Replay,
+        config: TrainingConfig,
+        about: Mapping[str, Any] | None = None,
     ) -> None:
         self.run, self.agent, self.act, self.factory = run, agent, act, factory
-        self.replay, self.config = replay, config
+        self.replay, self.config, self.about = replay, config, about
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
             self._load()
@@ -104,7 +113,7 @@ class Trainer:
         self.board = Board(self.run.events, self.step)
         collector = Worker(self.factory, self.act)
         evaluations = Evaluations(
-            self.run, self.factory, self.act, self.board, self.config.evaluation_episodes, self.step
+            self.run, self.factory, self.act, self.board, self.config.evaluation_episodes, self.step, self.about
         )
         bar = tqdm(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05, dynamic_ncols=True)
         try:
@@ -125,7 +134,7 @@ class Trainer:
             if not self._stop:
                 self._learn()
                 evaluations.owe(self.step, self.agent.policy(), self.agent.name)
-                evaluations.finish()
+                evaluations.finish(lambda: self._stop)
             return not self._stop
         finally:
             bar.close()
@@ -168,8 +177,8 @@ class Trainer:
         for name, value in means.items():
             if not abs(value) < LARGEST:  # also true of NaN
                 raise Diverged(
-                    f"Training diverged at step {self.step}: {name} is {value:.3g}; the checkpoint in {self.run.path} is "
-                    "from before. Try a lower learning rate, another seed, or --critic-layer-norm."
+                    f"Training diverged at step {self.step}: {name} is {value:.3g}; the checkpoint in {self.run.path} "
+                    "is from before. Try a lower learning rate, another seed, or --critic-layer-norm."
                 )
         return means
 

@@ -1,0 +1,102 @@
+"""Look at what a run has learned: `python -m vision_pwil.evaluate RUN` prints a table and films the policy."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import imageio.v3 as imageio
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+from vision_pwil import agents, checkpoint, cli
+from vision_pwil.demonstrations.table import table
+from vision_pwil.door_task import DoorTaskFactory, observe
+from vision_pwil.errors import InputError
+from vision_pwil.evaluations import EVALUATION
+from vision_pwil.files import replacing, write_text
+from vision_pwil.renderer import PRETTY, DoorRenderer
+from vision_pwil.rollout import Choose, Trajectory, environment_seed
+
+TASK, VIDEO = "task.safetensors", "policy.mp4"
+STRIDE, FRAMES_PER_SECOND = 4, 25
+"""A step of the door takes 0.01 s: one frame in 4 at 25 a second is real time."""
+
+
+def load_policy(path: str | Path) -> Choose:
+    """A trained policy, from a run directory or a saved policy file: a function of the observation and the step.
+
+    The observation is the environment's own; what a policy sees besides (the time) is added here.
+    """
+    path = Path(path)
+    arrays, about = checkpoint.load_policy(path / "policy.safetensors" if path.is_dir() else path)
+    act = agents.ACTS[about["agent"]]
+    if not about.get("time_feature"):
+        return lambda observation, _: act(arrays, observe(observation, None))
+    return lambda observation, step: act(arrays, observe(observation, step / about["horizon"]))
+
+
+class Player:
+    """A run's task and its latest policy."""
+
+    def __init__(self, run: Path) -> None:
+        if not (run / TASK).exists():
+            raise InputError(f"{run} is not the directory of a run on the door: it has no {TASK}.")
+        encoder = run / "encoder.safetensors"
+        self.task = DoorTaskFactory.load(run / TASK, str(encoder) if encoder.exists() else None).build()
+        self._policy, about = checkpoint.load_policy(run / "policy.safetensors")
+        self._act, self.step = agents.ACTS[about["agent"]], about["step"]
+
+    def play(self, index: int) -> Trajectory:
+        """An evaluation episode, without exploration noise."""
+        seed = environment_seed((0, EVALUATION, index))
+        return self.task.rollout(lambda observation, _: self._act(self._policy, observation), seed, evaluating=True)
+
+
+def film(run: Path, name: str = VIDEO, episodes: int = 3) -> Path:
+    """Film the policy's first evaluation episodes in large frames, to `name` in the run; each end is held a second."""
+    player, pictures = Player(run), []
+    with DoorRenderer(PRETTY) as renderer:
+        for index in tqdm(range(episodes), desc="filming", unit="episode", leave=False):
+            record = player.play(index).record
+            qpos = np.concatenate([record["qpos"][::STRIDE], record["qpos"][-1:]])
+            frames = renderer.render_many(qpos, record["place"])
+            pictures += [frames, np.repeat(frames[-1:], FRAMES_PER_SECOND, axis=0)]
+    with replacing(run / name) as temporary:
+        imageio.imwrite(temporary, np.concatenate(pictures), plugin="FFMPEG", fps=FRAMES_PER_SECOND)
+    return run / name
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Play a run's latest policy without exploration noise."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """Directory of a run on the door."""
+    episodes: int = 10
+    """Episodes to play; the first 10 are those of the run's own evaluations."""
+    video: bool = True
+    """Film the first three in large frames."""
+
+
+def main(config: Evaluate) -> None:
+    """Play, print a table, and film."""
+    if config.episodes < 1:
+        raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
+    player = Player(config.run)
+    episodes = tqdm(range(config.episodes), desc="playing", unit="episode", leave=False)
+    rows = [player.task.measure(player.play(index)) for index in episodes]
+    means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    deviations = {name: float(np.std([row[name] for row in rows])) for name in rows[0]}
+    lines = [(str(number), row) for number, row in enumerate(rows)] + [("mean", means), ("deviation", deviations)]
+    print(table(("episode", *means), [(name, *(f"{value:.4g}" for value in row.values())) for name, row in lines]))
+    summary = {"step": player.step, "episodes": config.episodes, "mean": means, "deviation": deviations}
+    write_text(config.run / "evaluation.json", json.dumps(summary, indent=2) + "\n")
+    print(f"The policy of step {player.step}; written to {config.run / 'evaluation.json'}.")
+    if config.video:
+        print(f"Video: {film(config.run, episodes=min(3, config.episodes))}")
+
+
+if __name__ == "__main__":
+    cli.run(main, description=__doc__)

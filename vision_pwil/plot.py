@@ -1,0 +1,83 @@
+"""The paper's door figure from runs: `python -m vision_pwil.plot RUN...` draws return, W1 and success over steps."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from vision_pwil import cli
+from vision_pwil.errors import InputError
+from vision_pwil.files import replacing
+from vision_pwil.run import Row, read_curve
+
+PANELS = {
+    "return": ("imitation return", ("return",)),
+    "w1": ("Wasserstein distance", ("w1", "greedy_w1")),
+    "success": ("success rate", ("opened", "success")),
+}
+LABELS = {
+    "w1": "exact",
+    "greedy_w1": "greedy upper bound",
+    "opened": "opened (ends the episode)",
+    "success": "1.35 rad",
+}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Draw the learning curves of runs: the mean over them, and the standard deviation as a band."""
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Run directories, of different seeds."""
+    out: Path = Path("runs/door.png")
+    """Picture to write; the suffix chooses the format."""
+    interval: int = 10_000
+    """Steps between evaluations: curves are averaged at its multiples."""
+
+
+def aligned(curves: list[list[Row]], name: str, interval: int) -> tuple[np.ndarray, np.ndarray]:
+    """Steps, and values (runs, steps) of one number at them; runs end at the shortest.
+
+    Evaluations happen at ends of episodes, just after a multiple of `interval`; values between are interpolated.
+    """
+    last = min(curve[-1]["step"] for curve in curves)
+    steps = np.arange(0, last + 1, interval)
+    return steps, np.array(
+        [np.interp(steps, [row["step"] for row in curve], [row[name] for row in curve]) for curve in curves]
+    )
+
+
+def draw(config: Plot) -> None:
+    """Draw, write, and say where."""
+    from matplotlib.figure import Figure
+
+    if not config.runs:
+        raise InputError("Name one or more run directories to plot.")
+    curves = [read_curve(path) for path in config.runs]
+    for path, curve in zip(config.runs, curves, strict=True):
+        missing = [name for _, names in PANELS.values() for name in names if not curve or name not in curve[0]]
+        if missing:
+            raise InputError(
+                f"{path / 'curve.csv'} has no {missing[0]}: is it a run on the door, evaluated once or more?"
+            )
+    figure = Figure(figsize=(13, 3.6), layout="constrained")
+    for axes, (title, names) in zip(figure.subplots(1, 3), PANELS.values(), strict=True):
+        for name in names:
+            steps, values = aligned(curves, name, config.interval)
+            mean, deviation = values.mean(0), values.std(0)
+            (line,) = axes.plot(steps, mean, label=LABELS.get(name))
+            axes.fill_between(steps, mean - deviation, mean + deviation, alpha=0.2, color=line.get_color())
+        axes.set(title=title, xlabel="environment steps")
+        axes.grid(alpha=0.3)
+        if len(names) > 1:
+            axes.legend(fontsize="small")
+    figure.suptitle(f"mean and standard deviation of {len(curves)} run{'s' * (len(curves) > 1)}", fontsize="small")
+    with replacing(config.out) as temporary:
+        figure.savefig(temporary, dpi=120)
+    print(f"Written to {config.out}")
+
+
+if __name__ == "__main__":
+    cli.run(draw, description=__doc__)
