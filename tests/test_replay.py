@@ -161,3 +161,12 @@ def test_saving_a_million_transitions_again_takes_under_a_second(tmp_path):
     started = time.perf_counter()
     replay.save(tmp_path)
     assert time.perf_counter() - started < 1.0
+
+
+def test_held_actions_give_the_transitions_of_their_decisions():
+    """Action held for 2 steps, 7 steps, returns over 2 decisions: by hand."""
+    rows = episode(7, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0], terminal=True, gamma=0.5, n=4, every=2)
+    assert rows.observation[:, 0].tolist() == rows.action[:, 0].tolist() == [0, 2, 4, 6]
+    assert rows.reward.tolist() == [1 + 1 + 1 + 1, 4 + 4 + 4 + 4, 16 + 16 + 16, 64]
+    assert rows.discount.tolist() == [0.0625, 0.0625, 0, 0]
+    assert rows.next_observation[:, 0].tolist() == [4, 6, 7, 7]

@@ -77,6 +77,7 @@ def settings(steps: int, **changes) -> TrainingConfig:
         "evaluation_episodes": 2,
         "checkpoint_seconds": 0.2,
         "noise_exponent": 1.0,
+        "action_repeat": 2,
     }
     return TrainingConfig(steps=steps, **{**defaults, **changes})
 

@@ -17,7 +17,7 @@ from vision_pwil.errors import InputError
 from vision_pwil.evaluations import EVALUATION
 from vision_pwil.files import replacing, write_text
 from vision_pwil.renderer import PRETTY, DoorRenderer
-from vision_pwil.rollout import Choose, Trajectory, environment_seed
+from vision_pwil.rollout import Choose, Trajectory, environment_seed, held
 
 TASK, VIDEO = "task.safetensors", "policy.mp4"
 STRIDE, FRAMES_PER_SECOND = 4, 25
@@ -31,10 +31,12 @@ def load_policy(path: str | Path) -> Choose:
     """
     path = Path(path)
     arrays, about = checkpoint.load_policy(path / "policy.safetensors" if path.is_dir() else path)
-    act = agents.ACTS[about["agent"]]
-    if not about.get("time_feature"):
-        return lambda observation, _: act(arrays, observe(observation, None))
-    return lambda observation, step: act(arrays, observe(observation, step / about["horizon"]))
+    act, timed = agents.ACTS[about["agent"]], about.get("time_feature", False)
+
+    def choose(observation: np.ndarray, step: int) -> np.ndarray:
+        return act(arrays, observe(observation, step / about["horizon"] if timed else None))
+
+    return held(choose, about.get("action_repeat", 1))
 
 
 class Player:
@@ -46,12 +48,13 @@ class Player:
         encoder = run / "encoder.safetensors"
         self.task = DoorTaskFactory.load(run / TASK, str(encoder) if encoder.exists() else None).build()
         self._policy, about = checkpoint.load_policy(run / "policy.safetensors")
-        self._act, self.step = agents.ACTS[about["agent"]], about["step"]
+        self._act, self._repeat, self.step = agents.ACTS[about["agent"]], about["action_repeat"], about["step"]
 
     def play(self, index: int) -> Trajectory:
         """An evaluation episode, without exploration noise."""
         seed = environment_seed((0, EVALUATION, index))
-        return self.task.rollout(lambda observation, _: self._act(self._policy, observation), seed, evaluating=True)
+        choose = held(lambda observation, _: self._act(self._policy, observation), self._repeat)
+        return self.task.rollout(choose, seed, evaluating=True)
 
 
 def film(run: Path, name: str = VIDEO, episodes: int = 3) -> Path:

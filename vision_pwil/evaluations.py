@@ -57,7 +57,8 @@ class Evaluations:
         if not self._running and (owed := self._owed()):
             self._running = owed[0]
             policy, _ = checkpoint.load_policy(self._running)
-            self._worker.send(Evaluate(policy, [(0, EVALUATION, index) for index in range(self.episodes)]))
+            seeds = [(0, EVALUATION, index) for index in range(self.episodes)]
+            self._worker.send(Evaluate(policy, seeds, self.about.get("action_repeat", 1)))
 
     def finish(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Do all that are owed, unless `stop` says otherwise meanwhile."""

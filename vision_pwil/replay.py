@@ -31,6 +31,7 @@ def n_step_transitions(
     terminal: bool,
     gamma: float,
     n: int = 1,
+    every: int = 1,
 ) -> Transitions:
     """Transitions of one episode of L steps; near its end, sums are over the steps that there are.
 
@@ -42,6 +43,7 @@ def n_step_transitions(
         terminal: nothing follows the last observation; otherwise its value is bootstrapped.
         gamma: discount factor.
         n: steps in a return.
+        every: keep the transitions of one step in so many, those at which an action was chosen that is held between.
     """
     length = len(actions)
     rewards = fold_absorbing(rewards, length, gamma)
@@ -54,11 +56,11 @@ def n_step_transitions(
         discount[last == length] = 0.0
     observations = np.asarray(observations, dtype=np.float32)
     return Transitions(
-        observations[:-1],
-        np.asarray(actions, dtype=np.float32),
-        returns.astype(np.float32),
-        discount.astype(np.float32),
-        observations[last],
+        observations[:-1:every],
+        np.asarray(actions[::every], dtype=np.float32),
+        returns[::every].astype(np.float32),
+        discount[::every].astype(np.float32),
+        observations[last[::every]],
     )
 
 

@@ -73,6 +73,7 @@ class Collect(NamedTuple):
     seed: tuple[int, ...]
     """Decides everything random in the episode."""
     noise_exponent: float = 0.0
+    action_repeat: int = 1
 
 
 class Evaluate(NamedTuple):
@@ -80,6 +81,7 @@ class Evaluate(NamedTuple):
 
     policy: Policy
     seeds: Sequence[tuple[int, ...]]
+    action_repeat: int = 1
 
 
 class Evaluation(NamedTuple):
@@ -95,24 +97,38 @@ def environment_seed(seed: Sequence[int]) -> int:
     return int(np.random.SeedSequence(seed).generate_state(1)[0])
 
 
+def held(choose: Choose, repeat: int) -> Choose:
+    """Choose at every `repeat`-th step of an episode, and hold the action between."""
+    action = np.empty(0)
+
+    def hold(observation: np.ndarray, step: int) -> np.ndarray:
+        nonlocal action
+        if step % repeat == 0:
+            action = choose(observation, step)
+        return action
+
+    return hold
+
+
 def collect(task: Task, act: Act, request: Collect) -> Trajectory:
     """One exploring episode."""
-    rng = np.random.default_rng(request.seed)
-    size = (task.horizon, task.action_size)
-    policy = request.policy
+    rng, policy = np.random.default_rng(request.seed), request.policy
+    decisions = -(-task.horizon // request.action_repeat), task.action_size
     if policy is None:
-        actions = rng.uniform(-1.0, 1.0, size).astype(np.float32)
-        return task.rollout(lambda _, step: actions[step], environment_seed(request.seed))
-    noise = colored(*size, request.noise_exponent, rng)
-    return task.rollout(lambda observation, step: act(policy, observation, noise[step]), environment_seed(request.seed))
+        noise = rng.uniform(-1.0, 1.0, decisions).astype(np.float32)
+    else:
+        noise = colored(*decisions, request.noise_exponent, rng)
+
+    def choose(observation: np.ndarray, step: int) -> np.ndarray:
+        drawn = noise[step // request.action_repeat]
+        return drawn if policy is None else act(policy, observation, drawn)
+
+    return task.rollout(held(choose, request.action_repeat), environment_seed(request.seed))
 
 
 def evaluate(task: Task, act: Act, request: Evaluate) -> Evaluation:
     """The paper's evaluation: episodes without exploration noise."""
-
-    def choose(observation: np.ndarray, _: int) -> np.ndarray:
-        return act(request.policy, observation, None)
-
+    choose = held(lambda observation, _: act(request.policy, observation, None), request.action_repeat)
     episodes = [task.rollout(choose, environment_seed(seed), evaluating=True) for seed in request.seeds]
     return Evaluation([task.measure(episode) for episode in episodes], task.film(episodes[0]), episodes[0].rewards)
 

@@ -42,7 +42,10 @@ class TrainingConfig:
     gamma: float = 0.99
     """Discount factor (the paper's appendix A)."""
     n_step: int = 1
-    """Steps in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
+    """Decisions in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
+    action_repeat: int = 1
+    """Steps for which an action is held; the learner sees the steps at which one is chosen. A slower hand explores
+    further and learns from a shorter horizon (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
     batch_size: int = 256
     """Transitions in an update (the paper's grid: 64, 128, 256)."""
     update_interval: float = 4.0
@@ -61,7 +64,15 @@ class TrainingConfig:
     """Time between checkpoints; has no influence on what is learned."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "n_step", "batch_size", "replay_capacity", "evaluation_interval", "evaluation_episodes"):
+        for name in (
+            "steps",
+            "n_step",
+            "action_repeat",
+            "batch_size",
+            "replay_capacity",
+            "evaluation_interval",
+            "evaluation_episodes",
+        ):
             if getattr(self, name) < 1:
                 raise InputError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
         if self.update_interval <= 0:
@@ -100,7 +111,7 @@ class Trainer:
         about: Mapping[str, Any] | None = None,
     ) -> None:
         self.run, self.agent, self.act, self.factory = run, agent, act, factory
-        self.replay, self.config, self.about = replay, config, about
+        self.replay, self.config, self.about = replay, config, {"action_repeat": config.action_repeat, **(about or {})}
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
             self._load()
@@ -149,7 +160,14 @@ class Trainer:
         started = time.monotonic()
         random = self.step < self.config.random_steps
         policy = None if random else self.agent.policy()
-        collector.send(Collect(policy, (self.config.seed, EXPLORATION, self.episode), self.config.noise_exponent))
+        collector.send(
+            Collect(
+                policy,
+                (self.config.seed, EXPLORATION, self.episode),
+                self.config.noise_exponent,
+                self.config.action_repeat,
+            )
+        )
         done = self.updates
         metrics = self._learn()
         learned = time.monotonic()
@@ -191,7 +209,8 @@ class Trainer:
                 trajectory.rewards,
                 terminal=trajectory.terminal,
                 gamma=self.config.gamma,
-                n=self.config.n_step,
+                n=self.config.n_step * self.config.action_repeat,
+                every=self.config.action_repeat,
             )
         )
         self._previous, self.step = self.step, self.step + trajectory.steps
