@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 def run(command: Callable[..., Result], **tyro_options: Any) -> Result:
-    """Parse the command line for `command`, run it, and turn bad input into exit status 2.
+    """Parse the command line for `command`, run it, and turn bad input into exit status 2 and Ctrl-C into 130.
 
     Options are flat: a field of a nested configuration is `--field`, without the names of what it is nested in.
     """
@@ -21,3 +21,6 @@ def run(command: Callable[..., Result], **tyro_options: Any) -> Result:
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("\nStopped; nothing is left half written.", file=sys.stderr)
+        raise SystemExit(130) from None

@@ -11,11 +11,10 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
-from vision_pwil import opengl  # noqa: F401  (before mujoco)
+from vision_pwil.adroit import AdroitHandDoorEnv  # first: it chooses the OpenGL backend
 
 # isort: split
 import mujoco
-from gymnasium_robotics.envs.adroit_hand.adroit_door import AdroitHandDoorEnv
 
 from vision_pwil.errors import InputError
 from vision_pwil.renderer import DoorRenderer, RenderSettings

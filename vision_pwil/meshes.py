@@ -6,19 +6,16 @@ collapse does the rest.
 """
 
 from functools import lru_cache
-from pathlib import Path
 
 import fast_simplification
-import gymnasium_robotics
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from vision_pwil import opengl  # noqa: F401  (before mujoco)
+from vision_pwil.adroit import SCENE  # first: it chooses the backend
 
 # isort: split
 import mujoco
 
-_SCENE = Path(gymnasium_robotics.__file__).parent / "envs" / "assets" / "adroit_hand" / "adroit_door.xml"
 # Share of its convex hull that a mesh must fill to be drawn as the hull: the forearm and the finger segments fill 0.76
 # to 0.97 of theirs, the wrist, the palm and the metacarpal 0.40 to 0.60.
 _CONVEX = 0.7
@@ -32,10 +29,10 @@ def door_model(triangles: int) -> mujoco.MjModel:
 
 @lru_cache(maxsize=4)
 def _compiled(triangles: int) -> mujoco.MjModel:
-    whole = mujoco.MjModel.from_xml_path(str(_SCENE))
+    whole = mujoco.MjModel.from_xml_path(str(SCENE))
     if not triangles:
         return whole
-    spec = mujoco.MjSpec.from_file(str(_SCENE))
+    spec = mujoco.MjSpec.from_file(str(SCENE))
     # The depth range follows the model's extent: keep that of the whole model.
     spec.stat.extent, spec.stat.center = whole.stat.extent, whole.stat.center
     shapes = {mesh.name: _without_dents(*_mesh(whole, mesh.name)) for mesh in spec.meshes}

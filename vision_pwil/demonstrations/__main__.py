@@ -1,6 +1,5 @@
 """Inspect, convert, render and fetch demonstrations: `python -m vision_pwil.demonstrations --help`."""
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -109,11 +108,7 @@ class Fetch:
 
 def main(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | Fetch]) -> None:
     """Inspect, convert, render and fetch demonstrations."""
-    try:
-        command.run()
-    except KeyboardInterrupt:
-        print("\nStopped: nothing half made is left.", file=sys.stderr)
-        raise SystemExit(130) from None
+    command.run()
 
 
 if __name__ == "__main__":
