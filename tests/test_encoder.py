@@ -49,6 +49,11 @@ def test_embedding_does_not_depend_on_batches() -> None:
     assert encoder.embed(images[:0]).shape == (0, 32)
 
 
+def test_rescaling_multiplies_every_embedding() -> None:
+    encoder, images = Encoder(), frames(2)
+    np.testing.assert_allclose(encoder.rescaled(3.0).embed(images), 3 * encoder.embed(images), rtol=1e-5)
+
+
 def test_the_file_gives_back_weights_normalisation_and_provenance(tmp_path: Path) -> None:
     torch.manual_seed(1)
     encoder = Encoder(mean=frames(1)[0], scale=33.0)

@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from tests.videos import ball_videos, phases
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
-from vision_pwil.tcc.alignment import kendall_tau, nearest
+from vision_pwil.tcc.alignment import kendall_tau, nearest, typical_distance
 from vision_pwil.tcc.recipes import RECIPES, Recipe
 from vision_pwil.tcc.train import TrainConfig, train
 from vision_pwil.tcc.trainer import Trainer, learning_rate
@@ -82,6 +82,10 @@ def test_going_on_is_exact(tmp_path: Path, demos: Path) -> None:
     best = Encoder.load(tmp_path / "halves" / "encoder.safetensors")
     assert best.provenance == Encoder.load(tmp_path / "whole" / "encoder.safetensors").provenance
     assert best.provenance.tau_validation == max(row["tau_validation"] for row in whole.rows)
+    videos = [best.embed(video) for video in ball_videos(6)]
+    held_out = [videos[i] for i in best.provenance.validation]
+    training = [videos[i] for i in range(6) if i not in best.provenance.validation]
+    assert typical_distance(held_out, training) == pytest.approx(0.25, rel=1e-3)
     assert best.provenance.demonstrations == Demonstrations.load(demos).checksum
 
 

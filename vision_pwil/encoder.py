@@ -1,5 +1,6 @@
 """The frame encoder of the appendix "Embedding": 84x84 pixels to 32 numbers whose L2 distance is the learned metric."""
 
+import copy
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -89,6 +90,16 @@ class Encoder(nn.Module):
             )
         batches = [self(torch.from_numpy(frames[i : i + batch_size])) for i in range(0, len(frames), batch_size)]
         return torch.cat(batches).numpy() if batches else np.empty((0, EMBEDDING), np.float32)
+
+    def rescaled(self, factor: float) -> "Encoder":
+        """The same encoder with every distance multiplied by `factor`: the last layer takes it up."""
+        encoder = copy.deepcopy(self)
+        last = encoder.network[-1]
+        assert isinstance(last, nn.Linear)
+        with torch.no_grad():
+            last.weight.mul_(factor)
+            last.bias.mul_(factor)
+        return encoder
 
     def save(self, path: str | Path) -> None:
         """Write weights, normalisation and provenance to one safetensors file."""

@@ -6,10 +6,22 @@ import numpy as np
 from scipy.stats import kendalltau
 
 
+def distances(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """L2 distance of every frame of u to every frame of v."""
+    u, v = u.astype(np.float64), v.astype(np.float64)
+    squares = (u**2).sum(1)[:, None] + (v**2).sum(1)[None, :] - 2 * u @ v.T
+    return np.sqrt(np.maximum(squares, 0))
+
+
 def nearest(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Index in v of the L2-nearest frame of every frame of u (the first of equals)."""
-    squares = (u.astype(np.float64) ** 2).sum(1)[:, None] + (v.astype(np.float64) ** 2).sum(1)[None, :]
-    return np.argmin(squares - 2 * u.astype(np.float64) @ v.astype(np.float64).T, axis=1)
+    return np.argmin(distances(u, v), axis=1)
+
+
+def typical_distance(held_out: Sequence[np.ndarray], training: Sequence[np.ndarray]) -> float:
+    """Median distance from a held-out frame to the nearest training frame: the natural unit of an embedding."""
+    atoms = np.concatenate(training)
+    return float(np.median(np.concatenate([distances(video, atoms).min(axis=1) for video in held_out])))
 
 
 def pair_tau(u: np.ndarray, v: np.ndarray) -> float:

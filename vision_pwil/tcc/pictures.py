@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from vision_pwil.tcc.alignment import nearest
+from vision_pwil.tcc import alignment
 
 
 def strip(video: np.ndarray, other: np.ndarray, match: np.ndarray, columns: int = 12) -> np.ndarray:
@@ -15,11 +15,10 @@ def strip(video: np.ndarray, other: np.ndarray, match: np.ndarray, columns: int 
 
 def distances(u: np.ndarray, v: np.ndarray, title: str) -> Figure:
     """L2 distances between the frames of two embedded videos, and the nearest neighbours: a rising curve is good."""
-    squares = (u**2).sum(1)[:, None] + (v**2).sum(1)[None, :] - 2 * u @ v.T
     figure = Figure(figsize=(5, 4.2), layout="constrained")
     axes = figure.add_subplot(title=title, xlabel="frame of the first video", ylabel="frame of the second video")
-    image = axes.imshow(np.sqrt(np.maximum(squares, 0)).T, origin="lower", aspect="auto", cmap="viridis")
-    axes.plot(np.arange(len(u)), nearest(u, v), ".", color="white", markersize=3)
+    image = axes.imshow(alignment.distances(u, v).T, origin="lower", aspect="auto", cmap="viridis")
+    axes.plot(np.arange(len(u)), alignment.nearest(u, v), ".", color="white", markersize=3)
     figure.colorbar(image, label="L2 distance")
     return figure
 

@@ -8,7 +8,7 @@ from typing import Literal
 class Recipe:
     """The settings of TCC training; every one of them needs videos only, no labels."""
 
-    updates: int = 3_000
+    updates: int = 1_500
     """Gradient updates in all; the learning rate's schedule ends with them."""
     batch_size: int = 2
     """Pairs of videos in an update (the paper searched 1, 4, 16, 32)."""
@@ -27,7 +27,7 @@ class Recipe:
     time_contrast: float = 1.0
     """Weight of the time-contrastive loss across videos (after sequence contrastive learning, Chen et al. 2022): frames
     at like shares of their videos attract, others repel. Gives the waiting hand an order, which TCC alone collapses."""
-    time_width: float = 0.05
+    time_width: float = 0.1
     """Standard deviation of "like shares" as a part of the video's length: the speeds of people differ."""
     shift: int = 4
     """Largest random shift in pixels, one for all frames of a video."""

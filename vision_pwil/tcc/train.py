@@ -23,7 +23,7 @@ from vision_pwil.cli import run
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
 from vision_pwil.run import Row, Run
-from vision_pwil.tcc.alignment import kendall_tau
+from vision_pwil.tcc.alignment import kendall_tau, typical_distance
 from vision_pwil.tcc.board import write_alignment, write_projector
 from vision_pwil.tcc.memory import keep_freed_memory
 from vision_pwil.tcc.recipes import RECIPES, Recipe
@@ -32,6 +32,10 @@ from vision_pwil.tcc.trainer import Trainer
 from vision_pwil.tcc.videos import read_videos
 
 _LOG_EVERY = 20  # updates between two points of the loss
+# Median distance from a held-out frame to the nearest training frame, in the encoder that is kept. TCC leaves the scale
+# of an embedding open; at this one the paper's beta of 1 gives an expert about half of the largest reward: the frames
+# that a step is coupled with lie some three times as far as the nearest one.
+_TYPICAL_DISTANCE = 0.25
 
 
 @dataclass(frozen=True)
@@ -123,12 +127,14 @@ class Session:
         held_out = [self.videos[i] for i in self.held_out], [embedded[i] for i in self.held_out]
         write_alignment(writer, *held_out, updates)
         if before is None or validation > before["tau_validation"]:
-            self._keep(row)
+            unit = typical_distance(held_out[1], [embedded[i] for i in self.training])
+            self._keep(row, _TYPICAL_DISTANCE / unit if unit else 1.0)
             write_projector(writer, *held_out, updates)
         return row
 
-    def _keep(self, row: Row) -> None:
-        self.trainer.product.provenance = Provenance(
+    def _keep(self, row: Row, scale: float) -> None:
+        encoder = self.trainer.product.rescaled(scale)
+        encoder.provenance = Provenance(
             render_fingerprint=self.demonstrations.render_fingerprint,
             demonstrations=self.demonstrations.checksum,
             validation=tuple(self.held_out),
@@ -137,7 +143,7 @@ class Session:
             updates=self.trainer.updates,
             settings=asdict(self.config.settings),
         )
-        self.trainer.product.save(self.encoder_path)
+        encoder.save(self.encoder_path)
 
     def _save(self) -> None:
         values = {"updates": self.trainer.updates, "rows": self.rows, "seconds": self.seconds}

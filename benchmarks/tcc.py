@@ -1,0 +1,95 @@
+"""Encoder training against the machine's own convolutions: `python -m benchmarks.tcc`.
+
+The yardstick is a bare loop of the same network on the same batch, forward and backward, input ready in memory. A
+whole TCC update also draws and augments the frames, computes the losses, and moves the weights and their average.
+Bare loop and update take turns, so that other work on the machine slows both alike; medians are compared.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+import tyro
+
+from vision_pwil.cli import run
+from vision_pwil.tcc.memory import keep_freed_memory
+from vision_pwil.tcc.recipes import RECIPES
+from vision_pwil.tcc.sampling import sample
+from vision_pwil.tcc.trainer import Trainer
+
+
+@dataclass(frozen=True)
+class BenchmarkConfig:
+    """What to measure."""
+
+    rounds: int = 15
+    """Turns of bare loop and update."""
+    videos: int = 20
+    """Videos of noise to draw from, 157 to 278 frames long as the door's."""
+    threads: int | None = None
+    """Of torch; None takes one for each core."""
+    json: bool = False
+    """Print one JSON object instead of sentences."""
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def measure(config: BenchmarkConfig, recipe_name: str) -> dict[str, float | str]:
+    """Frames a second of the bare loop and of the update, and their ratio."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(157, 279, config.videos)
+    videos = [rng.integers(0, 256, (int(length), 84, 84, 3), dtype=np.uint8) for length in lengths]
+    recipe = RECIPES[recipe_name]
+    trainer = Trainer(videos, recipe, seed=0)
+    frames = torch.from_numpy(np.concatenate([video[:: recipe.subsampling] for video in videos]))
+    network, normalise = trainer.encoder.network, trainer.encoder.normalise
+
+    def bare(pixels: torch.Tensor) -> None:
+        trainer.encoder.zero_grad()
+        network(pixels).sum().backward()
+
+    ratios, bare_rates, update_rates = [], [], []
+    for turn in range(-2, config.rounds):  # the first two warm up
+        count = sum(sample(trainer.videos, recipe, trainer.seed, trainer.updates).lengths)  # of the coming update
+        pixels = normalise(frames[torch.arange(count) % len(frames)])
+        bare_seconds = _seconds(partial(bare, pixels))
+        update_seconds = _seconds(trainer.update)
+        if turn >= 0:
+            bare_rates.append(count / bare_seconds)
+            update_rates.append(count / update_seconds)
+            ratios.append(bare_seconds / update_seconds)
+    return {
+        "recipe": recipe_name,
+        "bare_frames_per_second": float(np.median(bare_rates)),
+        "update_frames_per_second": float(np.median(update_rates)),
+        "ratio": float(np.median(ratios)),
+    }
+
+
+def main(config: tyro.conf.OmitArgPrefixes[BenchmarkConfig]) -> None:
+    """Measure both recipes and print the outcome."""
+    keep_freed_memory()
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
+    results = [measure(config, name) for name in RECIPES]
+    if config.json:
+        print(json.dumps({"threads": torch.get_num_threads(), "recipes": results}))
+        return
+    for result in results:
+        bare_rate, update_rate = result["bare_frames_per_second"], result["update_frames_per_second"]
+        print(
+            f"recipe {result['recipe']}: convolutions alone {bare_rate:.0f} frames/s, whole update {update_rate:.0f}"
+            f" frames/s: {result['ratio']:.0%} (goal: 70%)"
+        )
+
+
+if __name__ == "__main__":
+    run(main, description=__doc__)
