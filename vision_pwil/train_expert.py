@@ -4,21 +4,17 @@
 your own.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Literal
 
-import gymnasium as gym
-import numpy as np
 import tyro
 
-from vision_pwil import agents, checkpoint, choices, cli, d4pg, sac, td3
+from vision_pwil import agents, choices, cli, d4pg, sac, td3
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.locomotion_task import LocomotionTaskFactory
 from vision_pwil.replay import Replay
-from vision_pwil.run import Run, read_json
-from vision_pwil.train_locomotion import default_run, report
+from vision_pwil.run import Run
+from vision_pwil.train_locomotion import about_policy, default_run, report
 from vision_pwil.training import FREE, Trainer, TrainingConfig
 
 
@@ -63,21 +59,9 @@ def main(config: TrainExpert) -> None:
         agent = agents.build(config.settings, env.observation_size, env.action_size, training.seed)
         replay = Replay(training.replay_capacity, env.observation_size, env.action_size, training.seed)
         factory = LocomotionTaskFactory(config.env, config.horizon)
-        finished = Trainer(run, agent, agents.ACTS[config.agent], factory, replay, training).train()
+        act, about = agents.ACTS[config.agent], about_policy(config.env, env.horizon)
+        finished = Trainer(run, agent, act, factory, replay, training, about).train()
         report(run, finished)
-
-
-def load_expert(run: Path) -> tuple[Callable[[np.ndarray], np.ndarray], gym.Env]:
-    """The policy of a run, as actions of its environment, and the environment."""
-    config = read_json(run / "config.json")
-    policy, _ = checkpoint.load_policy(run / "policy.safetensors")
-    env, act = FlatEnv(config["env"], config["horizon"]), agents.ACTS[config["agent"]]
-    shape = env.env.action_space.shape or ()
-
-    def choose(observation: np.ndarray) -> np.ndarray:
-        return np.reshape(env.bounds.to_env(act(policy, np.ravel(observation))), shape)
-
-    return choose, env.env
 
 
 if __name__ == "__main__":

@@ -139,8 +139,8 @@ def main(config: TrainLocomotion) -> None:
             finished = True
         else:
             agent, replay = _learner(config, env, states, actions, kept, ends=sum(e.absorbing for e in chosen.episodes))
-            act = agents.ACTS[config.agent]
-            finished = Trainer(run, agent, act, factory, replay, config.training).train()
+            act, about = agents.ACTS[config.agent], about_policy(config.env, env.horizon)
+            finished = Trainer(run, agent, act, factory, replay, config.training, about).train()
         report(run, finished)
 
 
@@ -169,6 +169,11 @@ def _learner(
         sums = {"alpha": config.alpha, "gamma": training.gamma}
         replay.add(prefill(kept, env.bounds, config.prefill, training.n_step, **sums))
     return agent, replay
+
+
+def about_policy(env_id: str, horizon: int) -> dict[str, str | int]:
+    """What a saved policy says of itself."""
+    return {"task": "locomotion", "env": env_id, "horizon": horizon}
 
 
 def default_run(env_id: str, name: str) -> str:
