@@ -1,4 +1,4 @@
-"""SAC against independent computations: torch.nn modules, torch.distributions, numerical integration, gradients by hand."""
+"""SAC against independent computations: torch.nn, torch.distributions, autograd, numerical integration."""
 
 import copy
 import math
@@ -10,10 +10,7 @@ from scipy.integrate import quad
 from torch import nn
 
 from vision_pwil.agent import Batch
-from vision_pwil.sac import SAC, SACConfig, act, losses
-from vision_pwil.sac.distribution import squash
-from vision_pwil.sac.networks import actor as actor_network
-from vision_pwil.sac.networks import critics as critic_network
+from vision_pwil.sac import SAC, SACConfig, act, distribution, losses, networks
 
 OBSERVATION, ACTION, SIZE = 5, 3, 16
 
@@ -49,17 +46,52 @@ def module(tensors, copy_index: int | None = None, layer_norm: bool = False) -> 
     return nn.Sequential(*layers)
 
 
+def distribution_of(agent: SAC, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mean and deviation of the Gaussian before the tanh."""
+    output, _ = networks.forward(agent.actor.tensors, observation)
+    return output.chunk(2, -1)[0], distribution.sample(output, torch.zeros(len(output), ACTION), agent.min_std).std
+
+
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_networks_are_the_papers(layer_norm):
     agent, batch = make_agent(critic_layer_norm=layer_norm), make_batch()
     output = module(agent.actor.tensors)(batch.observation)
-    mean, std = actor_network(agent.actor.tensors, batch.observation, agent.min_std)
+    mean, std = distribution_of(agent, batch.observation)
     torch.testing.assert_close(mean, output[:, :ACTION])
     torch.testing.assert_close(std, nn.functional.softplus(output[:, ACTION:]) + math.sqrt(1e-3))
-    values = critic_network(agent.critics.tensors, batch.observation, batch.action, layer_norm)
+    values, _ = agent._values(agent.critics.tensors, batch.observation, batch.action)
     for index in range(2):
         expected = module(agent.critics.tensors, index, layer_norm)(torch.cat([batch.observation, batch.action], 1))
         torch.testing.assert_close(values[index], expected[:, 0])
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("copies", [0, 2])
+def test_backward_is_autograds(layer_norm, copies):
+    torch.manual_seed(0)
+    shapes = networks.shapes((5, 16, 8, 3), copies)
+    parameters = {name: torch.randn(shape, requires_grad=True) for name, shape in shapes.items()}
+    inputs = torch.randn((2, 7, 5) if copies else (7, 5), requires_grad=True)
+    weight = torch.randn((2, 7, 3) if copies else (7, 3))
+
+    def plain(hidden):
+        for layer in range(3):
+            hidden = hidden @ parameters[f"weight{layer}"] + parameters[f"bias{layer}"]
+            if layer < 2:
+                hidden = nn.functional.layer_norm(hidden, hidden.shape[-1:]) if layer_norm else hidden
+                hidden = hidden.relu()
+        return hidden
+
+    expected_output = plain(inputs)
+    expected = torch.autograd.grad((expected_output * weight).sum(), [inputs, *parameters.values()])
+    with torch.no_grad():
+        output, layers = networks.forward(parameters, inputs, layer_norm)
+        torch.testing.assert_close(output, expected_output)
+        into = {name: torch.empty(shape) for name, shape in shapes.items()}
+        networks.backward(parameters, layers, weight, into)
+        for gradient, own in zip(expected[1:], into.values(), strict=True):
+            torch.testing.assert_close(own, gradient, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(networks.backward(parameters, layers, weight), expected[0], rtol=1e-4, atol=1e-4)
 
 
 def test_default_sizes_are_the_papers_and_variances_are_bounded():
@@ -74,20 +106,19 @@ def test_default_sizes_are_the_papers_and_variances_are_bounded():
     }
     assert agent.critics["weight0"].shape == (2, 67, 256)
     assert not torch.equal(agent.critics["weight1"][0], agent.critics["weight1"][1])
-    _, std = actor_network(
-        {**agent.actor.tensors, "bias2": torch.full((56,), -100.0)}, torch.randn(4, 39), agent.min_std
-    )
-    assert (std.square() >= 0.999e-3).all()
+    drawn = distribution.sample(torch.full((4, 56), -100.0), torch.zeros(4, 28), agent.min_std)
+    assert (drawn.std.square() >= 0.999e-3).all()
 
 
 @pytest.mark.parametrize(("mean", "std"), [(0.0, 1.0), (0.7, 0.3), (-2.0, 0.05), (1.5, 2.0)])
 def test_squashed_density_integrates_to_one_and_matches_it_numerically(mean, std):
+    raw = math.log(math.expm1(std))  # softplus(raw) = std
+
     def density(action: float) -> float:
-        noise = (math.atanh(action) - mean) / std
-        tensors = [torch.tensor([[value]], dtype=torch.float64) for value in (mean, std, noise)]
-        squashed, log_prob = squash(*tensors)
-        assert float(squashed) == pytest.approx(action)
-        return float(log_prob.exp())
+        noise = torch.tensor([[(math.atanh(action) - mean) / std]], dtype=torch.float64)
+        drawn = distribution.sample(torch.tensor([[mean, raw]], dtype=torch.float64), noise, 0.0)
+        assert float(drawn.action) == pytest.approx(action)
+        return float(drawn.log_prob.exp())
 
     centre = math.tanh(mean)
     total = quad(density, -1 + 1e-12, 1 - 1e-12, points=[centre], limit=400)[0]
@@ -97,12 +128,20 @@ def test_squashed_density_integrates_to_one_and_matches_it_numerically(mean, std
     assert quad(density, low, high)[0] == pytest.approx(0.5 * (math.erf(0.5 / 2**0.5) + math.erf(1 / 2**0.5)), abs=1e-6)
 
 
-def test_squashed_log_probability_stays_finite_far_out():
-    mean = torch.tensor([[60.0, -60.0]], requires_grad=True)
-    _, log_prob = squash(mean, torch.ones(1, 2), torch.zeros(1, 2))
-    log_prob.sum().backward()
-    assert torch.isfinite(log_prob).all()
-    assert torch.isfinite(mean.grad).all()
+def test_gradient_of_the_squashed_gaussian_is_autograds():
+    torch.manual_seed(1)
+    output = torch.randn(6, 8, dtype=torch.float64, requires_grad=True)
+    by_action, by_log_prob = torch.randn(6, 4, dtype=torch.float64), torch.tensor([0.37], dtype=torch.float64)
+    drawn = distribution.sample(output, torch.randn(6, 4, dtype=torch.float64), 0.03)
+    loss = (drawn.action * by_action).sum() + by_log_prob * drawn.log_prob.sum()
+    (expected,) = torch.autograd.grad(loss, output)
+    torch.testing.assert_close(distribution.backward(drawn, by_action, by_log_prob), expected)
+
+
+def test_squashed_log_probability_and_gradient_stay_finite_far_out():
+    drawn = distribution.sample(torch.tensor([[60.0, -60.0, 0.0, 0.0]]), torch.zeros(1, 2), 0.03)
+    assert torch.isfinite(drawn.log_prob).all()
+    assert torch.isfinite(distribution.backward(drawn, torch.ones(1, 2), torch.tensor([0.1]))).all()
 
 
 @pytest.mark.parametrize("layer_norm", [False, True])
@@ -177,20 +216,19 @@ def test_losses_by_hand():
         torch.tensor([1.0, 1.0]), torch.tensor([0.5, 0.0]), values, torch.tensor([2.0, 2.0]), torch.tensor(0.25)
     )
     assert goal.tolist() == [1.25, 1.0]
-    assert float(losses.critic_loss(values, goal)) == pytest.approx(0.25 * (0.0625 + 9 + 3.0625 + 1))
-    assert float(losses.actor_loss(values, torch.tensor([2.0, -2.0]), torch.tensor(0.25))) == pytest.approx(
-        (-0.5 - 2.5) / 2
-    )
+    loss, gradient = losses.critic_loss(values, goal)
+    assert float(loss) == pytest.approx(0.25 * (0.0625 + 9 + 3.0625 + 1))
+    assert gradient.tolist() == [[-0.125, 1.5], [0.875, 0.5]]
+    loss, by_values, by_log_prob = losses.actor_loss(values, torch.tensor([2.0, -2.0]), torch.tensor(0.25))
+    assert float(loss) == pytest.approx((-0.5 - 2.5) / 2)
+    assert by_values.tolist() == [[-0.5, 0.0], [0.0, -0.5]]
+    assert float(by_log_prob) == 0.125
 
 
 def test_temperature_moves_the_entropy_towards_its_target():
-    log_temperature = torch.tensor([0.0], requires_grad=True)
     too_sure, too_loose = torch.tensor([5.0, 5.0]), torch.tensor([-5.0, -5.0])
-    for log_prob, sign in ((too_sure, -1), (too_loose, 1)):
-        (gradient,) = torch.autograd.grad(
-            losses.temperature_loss(log_temperature, log_prob, -3.0).sum(), log_temperature
-        )
-        assert np.sign(float(gradient)) == sign  # descent raises the temperature when the policy is too sure
+    assert float(losses.temperature_gradient(too_sure, -3.0)) == -2.0  # descent raises the temperature
+    assert float(losses.temperature_gradient(too_loose, -3.0)) == 8.0
 
 
 def test_numpy_acts_as_the_network():
@@ -199,7 +237,7 @@ def test_numpy_acts_as_the_network():
     observation = np.random.default_rng(1).normal(3.0, 2.0, OBSERVATION)
     noise = np.random.default_rng(2).standard_normal(ACTION)
     inputs = agent._normalized(torch.tensor(observation[None], dtype=torch.float32))
-    mean, std = actor_network(agent.actor.tensors, inputs, agent.min_std)
+    mean, std = distribution_of(agent, inputs)
     np.testing.assert_allclose(act(agent.policy(), observation), mean.tanh()[0].detach(), atol=1e-6)
     expected = (mean + std * torch.tensor(noise, dtype=torch.float32)).tanh()[0].detach()
     np.testing.assert_allclose(act(agent.policy(), observation, noise), expected, atol=1e-6)

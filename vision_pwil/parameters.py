@@ -36,6 +36,9 @@ class Parameters:
                 bound = tensor.shape[-2] ** -0.5 if name.startswith("weight") else bound
                 tensor.uniform_(-bound, bound, generator=generator)
         self.optimizer = torch.optim.Adam([self.flat], lr=learning_rate, fused=True)
+        self.flat.grad = torch.zeros_like(self.flat)
+        self.gradients = views(self.flat.grad, shapes)
+        """Where a gradient that was computed by hand is written, for `step`."""
 
     def __getitem__(self, name: str) -> Tensor:
         return self.tensors[name]
@@ -47,9 +50,14 @@ class Parameters:
     def descend(self, loss: Tensor, max_norm: float | None = None) -> None:
         """One Adam step on `loss`, its gradient scaled down to `max_norm` where it is longer."""
         gradients = torch.autograd.grad(loss, list(self.tensors.values()))
-        self.flat.grad = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        assert self.flat.grad is not None
+        torch.cat([gradient.reshape(-1) for gradient in gradients], out=self.flat.grad)
         if max_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.flat, max_norm)
+        self.step()
+
+    def step(self) -> None:
+        """One Adam step on what `gradients` hold."""
         self.optimizer.step()
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -11,8 +11,7 @@ from torch import Tensor
 from vision_pwil.agent import Batch, Policy
 from vision_pwil.normalizer import CLIP, Normalizer
 from vision_pwil.parameters import Average, Parameters
-from vision_pwil.sac import losses, networks
-from vision_pwil.sac.distribution import squash
+from vision_pwil.sac import distribution, losses, networks
 
 
 @dataclass(frozen=True)
@@ -81,41 +80,54 @@ class SAC:
     def _normalized(self, observation: Tensor) -> Tensor:
         return ((observation - self._mean) * self._inverse_std).clamp_(-CLIP, CLIP)
 
-    def _sample(self, observation: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Action, its log-probability and the deviation it was drawn with."""
-        mean, std = networks.actor(self.actor.tensors, observation, self.min_std)
-        action, log_prob = squash(mean, std, torch.randn(mean.shape, generator=self.generator))
-        return action, log_prob, std
+    def _sample(self, observation: Tensor) -> tuple[distribution.Sample, list[networks.Layer]]:
+        output, layers = networks.forward(self.actor.tensors, observation)
+        noise = torch.randn((len(output), output.shape[-1] // 2), generator=self.generator)
+        return distribution.sample(output, noise, self.min_std), layers
 
-    def _values(self, parameters: Mapping[str, Tensor], observation: Tensor, action: Tensor) -> Tensor:
-        return networks.critics(parameters, observation, action, self.config.critic_layer_norm)
+    def _values(
+        self, parameters: networks.Tensors, observation: Tensor, action: Tensor
+    ) -> tuple[Tensor, list[networks.Layer]]:
+        pairs = torch.cat([observation, action], dim=-1).expand(2, -1, -1)
+        values, layers = networks.forward(parameters, pairs, self.config.critic_layer_norm)
+        return values.squeeze(-1), layers
 
+    @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """Critics, their targets, actor, temperature: one step each."""
         observation, next_observation = self._normalized(batch.observation), self._normalized(batch.next_observation)
-        temperature = self.temperature["log"].detach().exp()
+        temperature = self.temperature["log"].exp()
 
-        with torch.no_grad():
-            next_action, next_log_prob, _ = self._sample(next_observation)
-            next_values = self._values(self.targets.tensors, next_observation, next_action)
-            targets = losses.target(batch.reward, batch.discount, next_values, next_log_prob, temperature)
-        values = self._values(self.critics.tensors, observation, batch.action)
-        critic_loss = losses.critic_loss(values, targets)
-        self.critics.descend(critic_loss)
+        # critics
+        after, _ = self._sample(next_observation)
+        next_values, _ = self._values(self.targets.tensors, next_observation, after.action)
+        targets = losses.target(batch.reward, batch.discount, next_values, after.log_prob, temperature)
+        values, layers = self._values(self.critics.tensors, observation, batch.action)
+        critic_loss, by_values = losses.critic_loss(values, targets)
+        networks.backward(self.critics.tensors, layers, by_values.unsqueeze(-1), self.critics.gradients)
+        self.critics.step()
         self.targets.follow(self.critics, self.config.polyak)
 
-        action, log_prob, std = self._sample(observation)
-        actor_loss = losses.actor_loss(self._values(self.critics.frozen(), observation, action), log_prob, temperature)
-        self.actor.descend(actor_loss)
-        self.temperature.descend(losses.temperature_loss(self.temperature["log"], log_prob, self.target_entropy).sum())
+        # actor, through the critics as they are now
+        drawn, actor_layers = self._sample(observation)
+        own_values, layers = self._values(self.critics.tensors, observation, drawn.action)
+        actor_loss, by_values, by_log_prob = losses.actor_loss(own_values, drawn.log_prob, temperature)
+        by_pairs = networks.backward(self.critics.tensors, layers, by_values.unsqueeze(-1))
+        by_output = distribution.backward(drawn, by_pairs[..., observation.shape[-1] :].sum(0), by_log_prob)
+        networks.backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients)
+        self.actor.step()
+
+        # temperature
+        self.temperature.gradients["log"].copy_(losses.temperature_gradient(drawn.log_prob, self.target_entropy))
+        self.temperature.step()
 
         return {
-            "critic_loss": critic_loss.detach(),
-            "actor_loss": actor_loss.detach(),
-            "value": values.detach().mean(),
-            "entropy": -log_prob.detach().mean(),
+            "critic_loss": critic_loss,
+            "actor_loss": actor_loss,
+            "value": values.mean(),
+            "entropy": -drawn.log_prob.mean(),
             "temperature": temperature[0],
-            "deviation": std.detach().mean(),
+            "deviation": drawn.std.mean(),
         }
 
     def policy(self) -> Policy:

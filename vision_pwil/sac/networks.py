@@ -1,15 +1,28 @@
-"""The paper's networks (appendix "Agent"): an actor 256-256 and twin critics 256-256, ReLU, as functions.
+"""The paper's networks (appendix "Agent"): perceptrons of 256-256 ReLU units, forward and backward, as functions.
 
-Parameters are mappings of names to tensors. The two critics are one network whose tensors have a leading dimension
-of 2, so that every layer of both is a single batched matrix product.
+Parameters are mappings of names to tensors. The twin critics are one network whose tensors have a leading dimension of
+2, so that every layer of both is a single batched matrix product. The backward pass is written out (and tested against
+autograd): a perceptron is small enough that autograd's own work costs a tenth of the update, and gradients can be
+written where Adam reads them.
 """
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+Tensors = Mapping[str, Tensor]
+
+
+class Layer(NamedTuple):
+    """What the backward pass needs of a layer."""
+
+    inputs: Tensor
+    outputs: Tensor
+    statistics: tuple[Tensor, Tensor, Tensor] | None = None
+    """With layer normalisation: what was normalised, its mean and inverse deviation."""
 
 
 def shapes(sizes: Sequence[int], copies: int = 0) -> dict[str, tuple[int, ...]]:
@@ -21,26 +34,45 @@ def shapes(sizes: Sequence[int], copies: int = 0) -> dict[str, tuple[int, ...]]:
     return result
 
 
-def actor(parameters: Mapping[str, Tensor], observation: Tensor, min_std: float) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation, each (batch, actions), of the Gaussian before the tanh."""
-    hidden, last = observation, len(parameters) // 2 - 1
-    for layer in range(last):
-        hidden = torch.addmm(parameters[f"bias{layer}"], hidden, parameters[f"weight{layer}"]).relu_()
-    output = torch.addmm(parameters[f"bias{last}"], hidden, parameters[f"weight{last}"])
-    mean, raw = output.chunk(2, dim=-1)
-    return mean, F.softplus(raw) + min_std
-
-
-def critics(parameters: Mapping[str, Tensor], observation: Tensor, action: Tensor, layer_norm: bool) -> Tensor:
-    """Both critics' values, (2, batch).
+def forward(parameters: Tensors, inputs: Tensor, layer_norm: bool = False) -> tuple[Tensor, list[Layer]]:
+    """The perceptron's output, and its layers for `backward`.
 
     With `layer_norm` each hidden layer is normalised before its ReLU, without learned scale (the next layer has one).
     """
-    hidden = torch.cat([observation, action], dim=-1).expand(2, -1, -1)
-    last = len(parameters) // 2 - 1
-    for layer in range(last):
-        hidden = torch.baddbmm(parameters[f"bias{layer}"], hidden, parameters[f"weight{layer}"])
+    affine = torch.baddbmm if parameters["weight0"].ndim == 3 else torch.addmm
+    last, layers = len(parameters) // 2 - 1, []
+    for number in range(last):
+        outputs, statistics = affine(parameters[f"bias{number}"], inputs, parameters[f"weight{number}"]), None
         if layer_norm:
-            hidden = F.layer_norm(hidden, hidden.shape[-1:])
-        hidden = hidden.relu_()
-    return torch.baddbmm(parameters[f"bias{last}"], hidden, parameters[f"weight{last}"]).squeeze(-1)
+            raw = outputs
+            outputs, *moments = torch.native_layer_norm(raw, raw.shape[-1:], None, None, 1e-5)
+            statistics = (raw, moments[0], moments[1])
+        layers.append(Layer(inputs, outputs.relu_(), statistics))
+        inputs = outputs
+    output = affine(parameters[f"bias{last}"], inputs, parameters[f"weight{last}"])
+    return output, [*layers, Layer(inputs, output)]
+
+
+def backward(parameters: Tensors, layers: list[Layer], gradient: Tensor, into: Tensors | None = None) -> Tensor:
+    """From the gradient of a loss by the output, write those by the parameters `into` tensors of their shapes.
+
+    Without `into`, go on to the inputs: a loss that only passes through spends nothing on weights. Returns the gradient
+    that it ended with.
+    """
+    product = torch.bmm if parameters["weight0"].ndim == 3 else torch.mm
+    for number, layer in reversed(list(enumerate(layers))):
+        if number < len(layers) - 1:  # hidden: through the ReLU, and the normalisation
+            gradient = torch.ops.aten.threshold_backward(gradient, layer.outputs, 0)
+            if layer.statistics is not None:
+                raw, mean, inverse = layer.statistics
+                shape, mask = raw.shape[-1:], [True, False, False]
+                gradient = torch.ops.aten.native_layer_norm_backward(
+                    gradient, raw, shape, mean, inverse, None, None, mask
+                )[0]
+        if into is not None:
+            product(layer.inputs.mT, gradient, out=into[f"weight{number}"])
+            torch.sum(gradient, dim=-2, keepdim=gradient.ndim == 3, out=into[f"bias{number}"])
+            if number == 0:
+                break
+        gradient = product(gradient, parameters[f"weight{number}"].mT)
+    return gradient
