@@ -5,17 +5,18 @@ whole TCC update also draws and augments the frames, computes the losses, and mo
 Bare loop and update take turns, so that other work on the machine slows both alike; medians are compared.
 """
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
-import tyro
 
+from benchmarks.report import write_report
 from vision_pwil.cli import run
+from vision_pwil.demonstrations.table import table
 from vision_pwil.tcc.memory import keep_freed_memory
 from vision_pwil.tcc.recipes import RECIPES
 from vision_pwil.tcc.sampling import sample
@@ -32,8 +33,8 @@ class BenchmarkConfig:
     """Videos of noise to draw from, 157 to 278 frames long as the door's."""
     threads: int | None = None
     """Of torch; None takes one for each core."""
-    json: bool = False
-    """Print one JSON object instead of sentences."""
+    out: Path = Path("results/tcc/throughput")
+    """Folder of the report."""
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -42,7 +43,7 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(config: BenchmarkConfig, recipe_name: str) -> dict[str, float | str]:
+def measure(config: BenchmarkConfig, recipe_name: str) -> dict[str, float]:
     """Frames a second of the bare loop and of the update, and their ratio."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(157, 279, config.videos)
@@ -66,29 +67,25 @@ def measure(config: BenchmarkConfig, recipe_name: str) -> dict[str, float | str]
             bare_rates.append(count / bare_seconds)
             update_rates.append(count / update_seconds)
             ratios.append(bare_seconds / update_seconds)
-    return {
-        "recipe": recipe_name,
-        "bare_frames_per_second": float(np.median(bare_rates)),
-        "update_frames_per_second": float(np.median(update_rates)),
-        "ratio": float(np.median(ratios)),
-    }
+    rates = {"bare": bare_rates, "update": update_rates, "ratio": ratios}
+    return {name: float(np.median(values)) for name, values in rates.items()}
 
 
-def main(config: tyro.conf.OmitArgPrefixes[BenchmarkConfig]) -> None:
+def main(config: BenchmarkConfig) -> None:
     """Measure both recipes and print the outcome."""
     keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    results = [measure(config, name) for name in RECIPES]
-    if config.json:
-        print(json.dumps({"threads": torch.get_num_threads(), "recipes": results}))
-        return
-    for result in results:
-        bare_rate, update_rate = result["bare_frames_per_second"], result["update_frames_per_second"]
-        print(
-            f"recipe {result['recipe']}: convolutions alone {bare_rate:.0f} frames/s, whole update {update_rate:.0f}"
-            f" frames/s: {result['ratio']:.0%} (goal: 70%)"
-        )
+    results = {name: measure(config, name) for name in RECIPES}
+    rows = [
+        (name, f"{rates['bare']:.0f}", f"{rates['update']:.0f}", f"{rates['ratio']:.0%}")
+        for name, rates in results.items()
+    ]
+    lines = table(("recipe", "convolutions alone, frames/s", "whole update, frames/s", "ratio (goal: 70%)"), rows)
+    print(lines)
+    summary = {"threads": torch.get_num_threads(), "recipes": results}
+    title = "A TCC update against its own convolutions, forward and backward"
+    write_report(config.out, title, [lines], summary, "benchmarks.tcc")
 
 
 if __name__ == "__main__":

@@ -107,6 +107,7 @@ def test_the_commands(tmp_path: Path, demos: Path) -> None:
     folds = ("--demos", demos, "--out", tmp_path / "folds", "--updates", 1, "--validation", 2, "--recipe", "paper")
     done = subprocess.run(command("vision_pwil.tcc.crossvalidate", *folds), capture_output=True, text=True, check=True)
     assert len(list(csv.DictReader((tmp_path / "folds" / "folds.csv").open()))) == 3
+    assert (tmp_path / "folds" / "curves.png").exists()
     config = json.loads((tmp_path / "folds" / "fold-2" / "config.json").read_text())
     assert config["settings"]["learning_rate"] == 1e-4 and config["fold"] == 2
 
@@ -121,8 +122,8 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, demos: Path) 
         time.sleep(0.1)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0 and b"the same command goes on" in output
+    _, output = process.communicate(timeout=60)
+    assert process.returncode == 130 and b"the same command goes on" in output
     assert (tmp_path / "checkpoint.safetensors").exists()
 
 

@@ -9,6 +9,8 @@ from statistics import mean, stdev
 
 from vision_pwil.cli import run
 from vision_pwil.files import replacing
+from vision_pwil.run import Row
+from vision_pwil.tcc import pictures
 from vision_pwil.tcc.train import TrainConfig, configured, train
 from vision_pwil.tcc.videos import read_videos
 
@@ -18,17 +20,19 @@ COLUMNS = ("fold", "held_out", "best_updates", "tau_train", "tau_validation", "t
 def crossvalidate(config: TrainConfig) -> list[dict[str, float | str]]:
     """Train on every fold; one row each. "Last" is the encoder after the last update, which no video chose."""
     rows: list[dict[str, float | str]] = []
+    curves: dict[str, list[Row]] = {}
     for fold in range(len(read_videos(config.demos)) // config.validation):
         session = train(replace(config, fold=fold, out=config.out / f"fold-{fold}"))
-        if not session.finished or session.best is None:
-            break
         best, last = session.best, session.rows[-1]
+        assert best is not None  # a session that ended has measured tau
         values = (best["updates"], best["tau_train"], best["tau_validation"], last["tau_train"], last["tau_validation"])
         rows.append(dict(zip(COLUMNS, (fold, " ".join(map(str, session.held_out)), *values), strict=True)))
         with replacing(config.out / "folds.csv") as temporary, temporary.open("w", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             writer.writerows(rows)
+        curves[f"fold {fold}"] = session.rows
+        pictures.save(pictures.curves(curves), config.out / "curves.png")
     return rows
 
 
@@ -38,7 +42,7 @@ def _command(config: TrainConfig) -> None:
         taus = [float(row[name]) for row in rows]
         if len(taus) > 1:
             print(f"{name}: mean {mean(taus):.4f}, standard deviation {stdev(taus):.4f}, least {min(taus):.4f}")
-    print(f"{len(rows)} folds are in {config.out / 'folds.csv'}; the same command goes on where it was interrupted.")
+    print(f"The folds are in {config.out / 'folds.csv'}, their curves in {config.out / 'curves.png'}.")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import imageio.v3 as imageio
 import numpy as np
-import tyro
-from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from vision_pwil.cli import run
@@ -31,11 +29,6 @@ class EvaluateConfig:
     """Folder for the pictures."""
     pairs: int = 4
     """How many ordered pairs of held-out videos get a strip of matched frames and a picture of their distances."""
-
-
-def _save(figure: Figure, path: Path) -> None:
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=110)
 
 
 def evaluate(config: EvaluateConfig) -> dict[str, float]:
@@ -62,18 +55,18 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
     for name, part in parts.items():
         matrix = tau_matrix([embedded[i] for i in part])
         taus[name] = float(np.nanmean(matrix))
-        _save(pictures.taus(matrix, part), config.out / f"tau_{name.replace(' ', '_')}.png")
+        pictures.save(pictures.taus(matrix, part), config.out / f"tau_{name.replace(' ', '_')}.png")
     for i, j in list(permutations(held_out, 2))[:: max(1, len(held_out) - 1)][: config.pairs]:
         match = nearest(embedded[i], embedded[j])
         with replacing(config.out / f"strip_{i}_{j}.png") as temporary:
             imageio.imwrite(temporary, pictures.strip(videos[i], videos[j], match))
-        _save(
+        pictures.save(
             pictures.distances(embedded[i], embedded[j], f"videos {i} and {j}"), config.out / f"distances_{i}_{j}.png"
         )
     return taus
 
 
-def main(config: tyro.conf.OmitArgPrefixes[EvaluateConfig]) -> None:
+def main(config: EvaluateConfig) -> None:
     """Print tau and write the pictures."""
     for name, tau in evaluate(config).items():
         print(f"Kendall's tau, {name} videos: {tau:.4f}")

@@ -1,9 +1,19 @@
 """Pictures of an alignment: matched frames side by side, distances between two videos, tau of every pair."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 import numpy as np
 from matplotlib.figure import Figure
 
+from vision_pwil.files import replacing
 from vision_pwil.tcc import alignment
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as an image."""
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=110)
 
 
 def strip(video: np.ndarray, other: np.ndarray, match: np.ndarray, columns: int = 12) -> np.ndarray:
@@ -34,4 +44,17 @@ def taus(matrix: np.ndarray, labels: list[int]) -> Figure:
     axes.set_xticks(range(len(labels)), [str(label) for label in labels])
     axes.set_yticks(range(len(labels)), [str(label) for label in labels])
     figure.colorbar(image)
+    return figure
+
+
+def curves(runs: Mapping[str, Sequence[Mapping[str, float]]], paper: tuple[float, float] = (0.98, 0.91)) -> Figure:
+    """Tau of the training and the validation videos over the updates of each run; dotted: the paper's figures."""
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    for axes, name, reached in zip(figure.subplots(1, 2, sharey=True), ("train", "validation"), paper, strict=True):
+        for label, rows in runs.items():
+            axes.plot([row["updates"] for row in rows], [row[f"tau_{name}"] for row in rows], marker=".", label=label)
+        axes.axhline(reached, color="black", linestyle=":", linewidth=1)
+        axes.set(title=f"{name} videos", xlabel="updates", ylabel="Kendall's tau")
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend()
     return figure

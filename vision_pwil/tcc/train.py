@@ -48,7 +48,7 @@ class TrainConfig:
     """Folder of the run; a run that is there already goes on."""
     recipe: Literal["default", "paper"] = "default"
     """Where the settings start from; each of them may be changed beside it."""
-    settings: tyro.conf.OmitArgPrefixes[Recipe] = field(default_factory=Recipe)
+    settings: Recipe = field(default_factory=Recipe)
     """The recipe's settings."""
     validation: int = 5
     """Videos held out to choose the encoder (the paper held out 5 of 25)."""
@@ -114,7 +114,8 @@ class Session:
                         bar.set_postfix_str(f"tau {row['tau_train']:.3f} train, {row['tau_validation']:.3f} validation")
             except KeyboardInterrupt:
                 self._save()
-                bar.set_postfix_str("interrupted")
+                bar.write(f"Saved after {trainer.updates} updates; the same command goes on.", file=sys.stderr)
+                raise
 
     def _measure(self, writer: SummaryWriter) -> Row:
         updates, before = self.trainer.updates, self.best
@@ -174,11 +175,9 @@ def train(config: TrainConfig) -> Session:
 def describe(session: Session) -> str:
     """Where the outcome lies, and how to look at it."""
     best, out = session.best, session.folder.path
-    if best is None:
-        return f"Stopped after {session.trainer.updates} updates, before tau was measured; the same command goes on."
-    state = "Finished" if session.finished else "Interrupted; the same command goes on"
+    assert best is not None  # a session that ended has measured tau
     return (
-        f"{state}: validation tau {best['tau_validation']:.3f} (train {best['tau_train']:.3f}) after"
+        f"Finished: validation tau {best['tau_validation']:.3f} (train {best['tau_train']:.3f}) after"
         f" {best['updates']:.0f} updates in {session.encoder_path}.\n"
         f"See the alignment: python -m vision_pwil.tcc.evaluate --encoder {session.encoder_path}"
         f" --demos {session.config.demos} --out {out / 'alignment'}\nSee the run: tensorboard --logdir {out}"
@@ -192,7 +191,7 @@ def configured(action: Callable[[TrainConfig], None]) -> Callable[..., None]:
     recipe: Any = named[-1] if named else "default"
     start = TrainConfig(demos=tyro.MISSING, out=tyro.MISSING, recipe=recipe, settings=RECIPES[recipe])
 
-    def command(config: tyro.conf.OmitArgPrefixes[TrainConfig] = start) -> None:
+    def command(config: TrainConfig = start) -> None:
         action(config)
 
     return command
