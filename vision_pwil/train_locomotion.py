@@ -113,10 +113,11 @@ def main(config: TrainLocomotion) -> None:
     """Train, evaluate, and say where the outcome is."""
     if config.ablation in ("state", "nofill") and config.prefill:
         raise InputError(f"The ablation {config.ablation} does not fill the replay: leave --prefill at 0.")
-    if config.agent in ("bc", "dac") and (config.ablation != "none" or config.prefill or config.training.n_step != 1):
+    ours = config.ablation != "none" or config.prefill or config.training.n_step * config.training.action_repeat != 1
+    if config.agent in ("bc", "dac") and ours:
         raise InputError(
-            f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill and --n-step "
-            "at their defaults."
+            f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, --n-step and "
+            "--action-repeat at their defaults."
         )
     env = FlatEnv(config.env, config.horizon)
     chosen = find_demonstrations(config, env)

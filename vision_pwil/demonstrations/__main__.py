@@ -1,4 +1,4 @@
-"""Inspect, convert, render and fetch demonstrations: `python -m vision_pwil.demonstrations --help`."""
+"""Inspect, convert, render, record and fetch demonstrations: `python -m vision_pwil.demonstrations --help`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from vision_pwil.demonstrations.contact_sheet import save_contact_sheet
 from vision_pwil.demonstrations.door import render_door, replay, replay_table
 from vision_pwil.demonstrations.fetch import DOWNLOADS, download, fetched_path
 from vision_pwil.demonstrations.reader import read
+from vision_pwil.demonstrations.record import record
 from vision_pwil.demonstrations.table import episodes_table
 from vision_pwil.door_env import OPEN_ANGLE
 from vision_pwil.files import write_text
@@ -91,6 +92,30 @@ class Render:
 
 
 @dataclass(frozen=True)
+class Record:
+    """Play a trained policy in its environment and write what it does as demonstrations."""
+
+    policy: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="POLICY")]
+    """Directory of a run (train_expert, train_locomotion, train_door), or its policy.safetensors."""
+    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
+    """The file to write, by custom named *.demos."""
+    episodes: int = 11
+    """Episodes to play (the paper has 11 demonstrations at most)."""
+    seed: int = 0
+    """Seed of the first episode; the next ones count on."""
+    only_absorbing: bool = False
+    """Leave out episodes that did not end absorbing (of the door: that did not open it)."""
+
+    def run(self) -> None:
+        """Play, write."""
+        from vision_pwil.player import load_player  # imports the learners, which the other commands do not need
+
+        recorded = record(*load_player(self.policy), self.episodes, self.seed, self.only_absorbing)
+        recorded.save(self.out)
+        print(f"Wrote {len(recorded)} episodes to {self.out}: look with the `inspect` command.")
+
+
+@dataclass(frozen=True)
 class Fetch:
     """Download public demonstrations and verify their checksum."""
 
@@ -106,8 +131,8 @@ class Fetch:
         print(f"The demonstrations are in {path} ({DOWNLOADS[self.name].licence}): look with the `inspect` command.")
 
 
-def main(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | Fetch]) -> None:
-    """Inspect, convert, render and fetch demonstrations."""
+def main(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | Record | Fetch]) -> None:
+    """Inspect, convert, render, record and fetch demonstrations."""
     command.run()
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from vision_pwil.agent import Batch, Policy
 from vision_pwil.parameters import Average, Parameters
-from vision_pwil.sac.networks import critics, shapes
+from vision_pwil.sac.networks import shapes
 from vision_pwil.state import Counter, Noise, Part, gather, restore
 from vision_pwil.td3 import losses, networks
 
@@ -78,9 +78,9 @@ class TD3:
             next_action = losses.smooth(next_action, blur, config.smoothing, config.smoothing_clip)
             if next_live is not None:
                 next_action *= next_live[:, None]
-            next_values = critics(self.target_critics.tensors, batch.next_observation, next_action, layer_norm=False)
+            next_values = networks.critics(self.target_critics.tensors, batch.next_observation, next_action)
             targets = losses.target(batch.reward, batch.discount, next_values)
-        values = critics(self.critics.tensors, batch.observation, batch.action, layer_norm=False)
+        values = networks.critics(self.critics.tensors, batch.observation, batch.action)
         critic_loss = losses.critic_loss(values, targets)
         self.critics.descend(critic_loss)
         metrics = {"critic_loss": critic_loss.detach(), "value": values.detach().mean()}

@@ -1,4 +1,4 @@
-"""Deterministic actor and single critic as functions; the twin critics are SAC's."""
+"""Perceptrons as functions, for autograd: the deterministic actor, the twin critics, DAC's discriminator."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,11 +9,12 @@ from torch import Tensor
 def perceptron(
     tensors: Mapping[str, Tensor], inputs: Tensor, activation: Callable[[Tensor], Tensor] = torch.relu_
 ) -> Tensor:
-    """The last layer's output, linear."""
+    """The last layer's output, linear; of several perceptrons side by side, all of theirs."""
+    affine = torch.baddbmm if tensors["weight0"].ndim == 3 else torch.addmm
     hidden, last = inputs, len(tensors) // 2 - 1
     for layer in range(last):
-        hidden = activation(torch.addmm(tensors[f"bias{layer}"], hidden, tensors[f"weight{layer}"]))
-    return torch.addmm(tensors[f"bias{last}"], hidden, tensors[f"weight{last}"])
+        hidden = activation(affine(tensors[f"bias{layer}"], hidden, tensors[f"weight{layer}"]))
+    return affine(tensors[f"bias{last}"], hidden, tensors[f"weight{last}"])
 
 
 def actor(tensors: Mapping[str, Tensor], observation: Tensor) -> Tensor:
@@ -21,7 +22,12 @@ def actor(tensors: Mapping[str, Tensor], observation: Tensor) -> Tensor:
     return perceptron(tensors, observation).tanh()
 
 
-def first_critic(critics: Mapping[str, Tensor], observation: Tensor, action: Tensor) -> Tensor:
+def critics(tensors: Mapping[str, Tensor], observation: Tensor, action: Tensor) -> Tensor:
+    """Both critics' values, (2, batch)."""
+    return perceptron(tensors, torch.cat([observation, action], dim=-1).expand(2, -1, -1)).squeeze(-1)
+
+
+def first_critic(tensors: Mapping[str, Tensor], observation: Tensor, action: Tensor) -> Tensor:
     """Values of the first of the twin critics, (batch,)."""
-    tensors = {name: tensor[0] for name, tensor in critics.items()}
-    return perceptron(tensors, torch.cat([observation, action], dim=-1)).squeeze(-1)
+    first = {name: tensor[0] for name, tensor in tensors.items()}
+    return perceptron(first, torch.cat([observation, action], dim=-1)).squeeze(-1)

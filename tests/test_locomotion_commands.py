@@ -1,0 +1,136 @@
+"""Every agent, ablation and baseline through the real command lines, each for a few steps."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from vision_pwil import choices, cli, train_expert, train_locomotion
+from vision_pwil.demonstrations import Demonstrations, Episode
+from vision_pwil.errors import InputError
+from vision_pwil.run import Row, read_curve
+from vision_pwil.training import TrainingConfig
+
+ENV = "InvertedPendulum-v5"
+TINY = ["--steps", 40, "--random-steps", 20, "--batch-size", 8, "--evaluation-episodes", 1, "--evaluation-interval", 30]
+SMALL = {"d4pg": ["--actor-hidden", 8, 8, "--critic-hidden", 8, 8]}
+
+
+@pytest.fixture(scope="module")
+def demos(tmp_path_factory):
+    """An expert that stands nearly still; what it shows does not matter here."""
+    rng = np.random.default_rng(0)
+    episodes = tuple(Episode(rng.normal(0, 0.01, (60, 4)), rng.normal(0, 0.1, (60, 1))) for _ in range(2))
+    path = tmp_path_factory.mktemp("demos") / "pendulum.demos"
+    Demonstrations(episodes, ENV).save(path)
+    return path
+
+
+def run(module: str, *arguments: object) -> str:
+    command = [sys.executable, "-m", f"vision_pwil.{module}", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def check_curve(curve: list[Row]) -> None:
+    assert curve[0]["step"] == 0 and 40 <= curve[-1]["step"] < 80
+    for row in curve:
+        assert row.keys() == {"step", "return", "task_return", "steps", "w1", "greedy_w1"}
+        assert 0 < row["w1"] <= row["greedy_w1"] + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("agent", "ablation"),
+    [
+        ("d4pg", "none"),
+        ("d4pg", "nofill"),
+        ("d4pg", "state"),
+        ("td3", "l2"),
+        ("sac", "support"),
+        ("dac", "none"),
+    ],
+)
+def test_smoke(agent, ablation, demos, tmp_path):
+    chosen = ["--env", ENV, "--agent", agent, "--ablation", ablation, "--demos", demos, "--run", tmp_path]
+    printed = run("train_locomotion", *chosen, *TINY, *SMALL.get(agent, []))
+    assert str(tmp_path) in printed
+    check_curve(read_curve(tmp_path))
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["prefill"] == (50_000 if (agent, ablation) == ("d4pg", "none") else 0)
+
+
+def test_an_expert_is_trained_recorded_and_cloned(tmp_path):
+    played = ["--env", "Pendulum-v1", "--horizon", 25]
+    run("train_expert", *played, "--agent", "sac", "--run", tmp_path / "expert", *TINY)
+    assert set(read_curve(tmp_path / "expert")[-1]) == {"step", "return", "steps"}
+    run("demonstrations", "record", tmp_path / "expert", tmp_path / "own.demos", "--episodes", 2)
+    own = Demonstrations.load(tmp_path / "own.demos")
+    assert own.env_id == "Pendulum-v1" and [len(episode) for episode in own.episodes] == [25, 25]
+    assert np.abs(np.concatenate([episode.actions for episode in own.episodes])).max() <= 2.0
+    clone = ["--agent", "bc", "--demos", tmp_path / "own.demos", "--run", tmp_path / "clone"]
+    run("train_locomotion", *played, *clone, *TINY)
+    check_curve(read_curve(tmp_path / "clone"))
+
+
+def test_an_interrupted_run_ends_in_the_same_weights(demos, tmp_path):
+    """The replay is prefilled, episodes fall, and the run is stopped between two of them."""
+
+    def train(folder: str, steps: int) -> bytes:
+        tiny = TrainingConfig(steps=steps, random_steps=20, batch_size=8, evaluation_episodes=1, checkpoint_seconds=0)
+        choice = train_locomotion.Choice(ENV, "td3")
+        settings = replace(
+            train_locomotion.defaults(choice), demos=str(demos), run=str(tmp_path / folder), prefill=30, training=tiny
+        )
+        train_locomotion.main(settings)
+        return (tmp_path / folder / "checkpoint.safetensors").read_bytes()
+
+    part = train("parts", 45)
+    whole = train("whole", 90)
+    assert train("parts", 90) == whole != part
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--env", "Hoppper-v5"], "no Gymnasium environment"),
+        (["--env", "Walker2d-v5"], f"The demonstrations are of {ENV}, not of Walker2d-v5"),
+        (["--num-demos", "3"], "3 demonstrations were asked for, and there are 2"),
+        (["--ablation", "nofill", "--prefill", "10"], "--prefill"),
+        (["--agent", "dac", "--n-step", "5"], "--n-step"),
+        (["--agent", "a3c"], "invalid choice 'a3c'"),
+    ],
+)
+def test_mistakes_get_a_sentence(arguments, sentence, demos, tmp_path, monkeypatch, capsys):
+    given = ["--env", ENV, "--demos", demos, "--run", tmp_path / "run", *arguments]
+    monkeypatch.setattr(sys, "argv", ["train_locomotion", *map(str, given)])
+    with pytest.raises(SystemExit) as stop:
+        cli.run(choices.command(train_locomotion.main, train_locomotion.Choice, train_locomotion.defaults))
+    assert stop.value.code == 2
+    assert sentence in " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert not (tmp_path / "run").exists()
+
+
+def test_environments_without_demonstrations_get_a_sentence():
+    config = train_locomotion.defaults(train_locomotion.Choice(ENV))
+    with pytest.raises(InputError, match="--demos"):
+        train_locomotion.main(config)
+
+
+def test_defaults_are_the_papers():
+    def defaults(env, agent="d4pg", ablation="none"):
+        return train_locomotion.defaults(train_locomotion.Choice(env, agent, ablation))
+
+    d4pg = defaults("Humanoid-v5")
+    assert (d4pg.training.steps, d4pg.training.n_step, d4pg.training.update_interval) == (2_500_000, 5, 4)
+    assert (d4pg.training.batch_size, d4pg.training.gamma, d4pg.training.replay_capacity) == (256, 0.99, 1_000_000)
+    assert (d4pg.training.evaluation_interval, d4pg.training.evaluation_episodes) == (10_000, 10)
+    assert (d4pg.prefill, d4pg.subsample, defaults("Reacher-v5").subsample) == (50_000, 20, 1)
+    assert [defaults(f"{name}-v5", "td3").prefill for name in ("Reacher", "Hopper", "Walker2d")] == [1_000] * 3
+    assert [defaults(f"{name}-v5", "td3").prefill for name in ("Humanoid", "Ant", "HalfCheetah")] == [0] * 3
+    assert [defaults("Hopper-v5", agent).prefill for agent in ("sac", "bc", "dac")] == [0] * 3
+    assert [defaults("Hopper-v5", "d4pg", ablation).prefill for ablation in ("state", "nofill")] == [0] * 2
+    assert train_expert.defaults(train_expert.Choice("Hopper-v5", "td3")).settings.hidden == (256, 256)
