@@ -126,7 +126,7 @@ def test_the_actors_learning_rate_decays():
     rates = []
     for seed in range(5):
         agent.update(live_batch(seed))
-        rates.append(agent.td3.actor.optimizer.param_groups[0]["lr"])
+        rates.append(agent.td3.actor.learning_rate)
     np.testing.assert_allclose(rates, np.array([1, 1, 0.5, 0.5, 0.25]) * 3e-4)
 
 

@@ -18,7 +18,7 @@ def load_player(path: Path) -> tuple[Choose, gym.Env]:
     _, about = checkpoint.load_policy(path / "policy.safetensors" if path.is_dir() else path)
     if about["task"] == "door":
         return choose, gym.make(ENV_ID, horizon=about["horizon"], disable_env_checker=True)
-    env, bit = FlatEnv(about["env"], about["horizon"]), np.zeros(about["agent"] == "dac")
+    env, bit = FlatEnv(about["env"], about["horizon"]), np.zeros(int(about["agent"] == "dac"))
 
     def play(observation: np.ndarray, step: int) -> np.ndarray:
         action = choose(np.append(observation, bit), step)

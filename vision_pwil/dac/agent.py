@@ -86,8 +86,7 @@ class DAC:
         with torch.no_grad():
             reward = self.logits(self.discriminator.tensors, pairs)
         decays = self.td3.updates.value // self.config.actor_decay_interval
-        rate = self.config.td3.actor_learning_rate * self.config.actor_decay**decays
-        self.td3.actor.optimizer.param_groups[0]["lr"] = rate
+        self.td3.actor.learning_rate = self.config.td3.actor_learning_rate * self.config.actor_decay**decays
         live, next_live = 1.0 - batch.observation[:, -1], 1.0 - batch.next_observation[:, -1]
         return {**metrics, **self.td3.update(batch._replace(reward=reward), live, next_live)}
 
