@@ -27,17 +27,19 @@ class Parameters:
 
     def __init__(self, shapes: Shapes, learning_rate: float, generator: torch.Generator) -> None:
         self.shapes = shapes
-        self.flat = torch.nn.Parameter(torch.zeros(sum(math.prod(shape) for shape in shapes.values())))
+        self.flat = torch.zeros(sum(math.prod(shape) for shape in shapes.values()))
         # Views of the same memory, each a leaf: what Adam writes to the vector, the tensors show.
-        self.tensors = {name: view.requires_grad_() for name, view in views(self.flat.detach(), shapes).items()}
+        self.tensors = {name: view.requires_grad_() for name, view in views(self.flat, shapes).items()}
         bound = 0.0
         with torch.no_grad():
             for name, tensor in self.tensors.items():
                 bound = tensor.shape[-2] ** -0.5 if name.startswith("weight") else bound
                 tensor.uniform_(-bound, bound, generator=generator)
-        self.optimizer = torch.optim.Adam([self.flat], lr=learning_rate, fused=True)
-        self.flat.grad = torch.zeros_like(self.flat)
-        self.gradients = views(self.flat.grad, shapes)
+        self.learning_rate = learning_rate
+        self._steps = torch.zeros(())
+        self._moments = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
+        self._gradient = torch.zeros_like(self.flat)
+        self.gradients = views(self._gradient, shapes)
         """Where a gradient that was computed by hand is written, for `step`."""
 
     def __getitem__(self, name: str) -> Tensor:
@@ -50,41 +52,56 @@ class Parameters:
     def descend(self, loss: Tensor, max_norm: float | None = None) -> None:
         """One Adam step on `loss`, its gradient scaled down to `max_norm` where it is longer."""
         gradients = torch.autograd.grad(loss, list(self.tensors.values()))
-        assert self.flat.grad is not None
-        torch.cat([gradient.reshape(-1) for gradient in gradients], out=self.flat.grad)
+        torch.cat([gradient.reshape(-1) for gradient in gradients], out=self._gradient)
         if max_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self.flat, max_norm)
+            norm = torch.linalg.vector_norm(self._gradient)
+            self._gradient.mul_((max_norm / (norm + 1e-6)).clamp_(max=1.0))
         self.step()
 
     def step(self) -> None:
-        """One Adam step on what `gradients` hold."""
-        self.optimizer.step()
+        """One Adam step on what `gradients` hold.
+
+        The kernel of torch.optim.Adam(fused=True), called without its bookkeeping, which takes longer than the kernel.
+        """
+        mean, square = self._moments
+        self._steps += 1
+        torch._fused_adam_(
+            [self.flat],
+            [self._gradient],
+            [mean],
+            [square],
+            [],
+            [self._steps],
+            lr=self.learning_rate,
+            beta1=0.9,
+            beta2=0.999,
+            weight_decay=0.0,
+            eps=1e-8,
+            amsgrad=False,
+            maximize=False,
+        )
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Values and the optimiser's moments."""
-        moments = self.optimizer.state.get(self.flat, {})
-        return {"values": self.flat.detach(), **{f"adam.{name}": value for name, value in moments.items()}}
+        """Values and Adam's moments."""
+        mean, square = self._moments
+        return {"values": self.flat, "adam.step": self._steps, "adam.exp_avg": mean, "adam.exp_avg_sq": square}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Return to saved values and moments."""
-        with torch.no_grad():
-            self.flat.copy_(state["values"])
-        moments = {name.removeprefix("adam."): value.clone() for name, value in state.items() if name != "values"}
-        self.optimizer.state.clear()
-        if moments:
-            self.optimizer.state[self.flat] = moments
+        for name, tensor in self.state_dict().items():
+            tensor.copy_(state[name])
 
 
 class Average:
     """A copy of parameters that follows them slowly (Polyak averaging)."""
 
     def __init__(self, parameters: Parameters) -> None:
-        self.flat = parameters.flat.detach().clone()
+        self.flat = parameters.flat.clone()
         self.tensors = views(self.flat, parameters.shapes)
 
     def follow(self, parameters: Parameters, rate: float) -> None:
         """Move the fraction `rate` of the way."""
-        self.flat.lerp_(parameters.flat.detach(), rate)
+        self.flat.lerp_(parameters.flat, rate)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The average."""

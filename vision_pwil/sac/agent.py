@@ -65,7 +65,7 @@ class SAC:
         self.critics = Parameters(networks.shapes(critic_sizes, copies=2), config.critic_learning_rate, self.generator)
         self.targets = Average(self.critics)
         self.temperature = Parameters({"log": (1,)}, config.temperature_learning_rate, self.generator)
-        self.temperature.flat.data.fill_(math.log(config.initial_temperature))
+        self.temperature.flat.fill_(math.log(config.initial_temperature))
         self._set_scale()
 
     def observe(self, observations: np.ndarray) -> None:
