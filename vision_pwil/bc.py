@@ -59,7 +59,7 @@ class BC:
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """One step towards the expert's actions; the rest of the batch is not used."""
         observation = (batch.observation - torch.from_numpy(self.mean)) * torch.from_numpy(self.inverse_std)
-        loss = (networks.actor(self.actor.tensors, observation) - batch.action).square().mean()
+        loss = (networks.perceptron(self.actor.tensors, observation).tanh() - batch.action).square().mean()
         self.actor.descend(loss)
         return {"loss": loss.detach()}
 

@@ -53,16 +53,16 @@ class Parameters:
         """One Adam step on `loss`, its gradient scaled down to `max_norm` where it is longer."""
         gradients = torch.autograd.grad(loss, list(self.tensors.values()))
         torch.cat([gradient.reshape(-1) for gradient in gradients], out=self._gradient)
-        if max_norm is not None:
-            norm = torch.linalg.vector_norm(self._gradient)
-            self._gradient.mul_((max_norm / (norm + 1e-6)).clamp_(max=1.0))
-        self.step()
+        self.step(max_norm)
 
-    def step(self) -> None:
-        """One Adam step on what `gradients` hold.
+    def step(self, max_norm: float | None = None) -> None:
+        """One Adam step on what `gradients` hold, scaled down to `max_norm` where it is longer.
 
         The kernel of torch.optim.Adam(fused=True), called without its bookkeeping, which takes longer than the kernel.
         """
+        if max_norm is not None:
+            norm = torch.linalg.vector_norm(self._gradient)
+            self._gradient.mul_((max_norm / (norm + 1e-6)).clamp_(max=1.0))
         mean, square = self._moments
         self._steps += 1
         torch._fused_adam_(

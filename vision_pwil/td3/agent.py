@@ -9,7 +9,7 @@ from torch import Tensor
 
 from vision_pwil.agent import Batch, Policy
 from vision_pwil.parameters import Average, Parameters
-from vision_pwil.sac.networks import shapes
+from vision_pwil.sac.networks import backward, forward, shapes
 from vision_pwil.state import Counter, Noise, Part, gather, restore
 from vision_pwil.td3 import losses, networks
 
@@ -65,31 +65,39 @@ class TD3:
     def observe(self, observations: np.ndarray) -> None:
         """Nothing to learn from observations alone."""
 
+    @torch.no_grad()
     def update(self, batch: Batch, live: Tensor | None = None, next_live: Tensor | None = None) -> dict[str, Tensor]:
         """Critics, actor and their targets.
 
         DAC says which states are no absorbing ones, by a 1 for each: `live` of the observations, which alone teach the
         actor, and `next_live` of the next ones; in an absorbing state the only action is 0.
         """
-        config = self.config
-        with torch.no_grad():
-            next_action = networks.actor(self.target_actor.tensors, batch.next_observation)
-            blur = torch.randn(next_action.shape, generator=self.noise.generator)
-            next_action = losses.smooth(next_action, blur, config.smoothing, config.smoothing_clip)
-            if next_live is not None:
-                next_action *= next_live[:, None]
-            next_values = networks.critics(self.target_critics.tensors, batch.next_observation, next_action)
-            targets = losses.target(batch.reward, batch.discount, next_values)
-        values = networks.critics(self.critics.tensors, batch.observation, batch.action)
-        critic_loss = losses.critic_loss(values, targets)
-        self.critics.descend(critic_loss)
-        metrics = {"critic_loss": critic_loss.detach(), "value": values.detach().mean()}
+        config, observation = self.config, batch.observation
 
+        # critics
+        next_action, _ = networks.actor(self.target_actor.tensors, batch.next_observation)
+        blur = torch.randn(next_action.shape, generator=self.noise.generator)
+        next_action = losses.smooth(next_action, blur, config.smoothing, config.smoothing_clip)
+        if next_live is not None:
+            next_action *= next_live[:, None]
+        next_values, _ = networks.critics(self.target_critics.tensors, batch.next_observation, next_action)
+        targets = losses.target(batch.reward, batch.discount, next_values)
+        values, layers = networks.critics(self.critics.tensors, observation, batch.action)
+        critic_loss, by_values = losses.critic_loss(values, targets)
+        backward(self.critics.tensors, layers, by_values.unsqueeze(-1), self.critics.gradients)
+        self.critics.step()
+        metrics = {"critic_loss": critic_loss, "value": values.mean()}
+
+        # actor, through the first critic as it is now
         self.updates.value += 1
         if self.updates.value % config.actor_interval == 0:
-            action = networks.actor(self.actor.tensors, batch.observation)
-            actor_values = networks.first_critic(self.critics.frozen(), batch.observation, action)
-            self.actor.descend(losses.actor_loss(actor_values, live), config.actor_max_norm)
+            action, actor_layers = networks.actor(self.actor.tensors, observation)
+            critic = networks.first(self.critics.tensors)
+            values, layers = forward(critic, torch.cat([observation, action], dim=-1))
+            by_pairs = backward(critic, layers, losses.actor_gradient(values.squeeze(-1), live).unsqueeze(-1))
+            by_output = by_pairs[:, observation.shape[1] :] * (1.0 - action.square())
+            backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients)
+            self.actor.step(config.actor_max_norm)
             self.target_actor.follow(self.actor, config.polyak)
             self.target_critics.follow(self.critics, config.polyak)
         return metrics

@@ -1,5 +1,6 @@
-"""TD3's losses (Fujimoto et al. 2018, equations 14 and 15, Algorithm 1) as functions of what the networks gave."""
+"""TD3's losses (Fujimoto et al. 2018, equations 14 and 15) and their gradients by what the networks gave."""
 
+import torch
 from torch import Tensor
 
 
@@ -13,13 +14,14 @@ def target(reward: Tensor, discount: Tensor, next_values: Tensor) -> Tensor:
     return reward + discount * next_values.amin(0)
 
 
-def critic_loss(values: Tensor, targets: Tensor) -> Tensor:
-    """Squared error of both critics, (2, batch) against (batch,), averaged over the batch."""
-    return (values - targets).square().mean(-1).sum()
+def critic_loss(values: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Squared error of both critics, (2, batch) against (batch,), averaged over the batch; its gradient by values."""
+    errors = values - targets
+    return errors.square().mean(-1).sum(), errors * (2.0 / errors.shape[-1])
 
 
-def actor_loss(values: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Minus the mean of the first critic's values; with weights, the weighted mean."""
+def actor_gradient(values: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Gradient of minus the (weighted) mean of the first critic's values, by each of them."""
     if weights is None:
-        return -values.mean()
-    return -(weights * values).sum() / weights.sum().clamp(min=1.0)
+        return torch.full_like(values, -1.0 / len(values))
+    return -weights / weights.sum().clamp(min=1.0)

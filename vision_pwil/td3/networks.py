@@ -1,33 +1,35 @@
-"""Perceptrons as functions, for autograd: the deterministic actor, the twin critics, DAC's discriminator."""
+"""TD3's actor and critics, on SAC's perceptrons with their written-out backward pass; and one for autograd."""
 
 from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
 
+from vision_pwil.sac.networks import Layer, Tensors, forward
+
 
 def perceptron(
     tensors: Mapping[str, Tensor], inputs: Tensor, activation: Callable[[Tensor], Tensor] = torch.relu_
 ) -> Tensor:
-    """The last layer's output, linear; of several perceptrons side by side, all of theirs."""
-    affine = torch.baddbmm if tensors["weight0"].ndim == 3 else torch.addmm
+    """The last layer's output, linear, with autograd (behavioural cloning, DAC's discriminator)."""
     hidden, last = inputs, len(tensors) // 2 - 1
     for layer in range(last):
-        hidden = activation(affine(tensors[f"bias{layer}"], hidden, tensors[f"weight{layer}"]))
-    return affine(tensors[f"bias{last}"], hidden, tensors[f"weight{last}"])
+        hidden = activation(torch.addmm(tensors[f"bias{layer}"], hidden, tensors[f"weight{layer}"]))
+    return torch.addmm(tensors[f"bias{last}"], hidden, tensors[f"weight{last}"])
 
 
-def actor(tensors: Mapping[str, Tensor], observation: Tensor) -> Tensor:
-    """Actions in [-1, 1]."""
-    return perceptron(tensors, observation).tanh()
+def actor(tensors: Tensors, observation: Tensor) -> tuple[Tensor, list[Layer]]:
+    """Actions in [-1, 1], and the layers for the backward pass."""
+    output, layers = forward(tensors, observation)
+    return output.tanh(), layers
 
 
-def critics(tensors: Mapping[str, Tensor], observation: Tensor, action: Tensor) -> Tensor:
-    """Both critics' values, (2, batch)."""
-    return perceptron(tensors, torch.cat([observation, action], dim=-1).expand(2, -1, -1)).squeeze(-1)
+def critics(tensors: Tensors, observation: Tensor, action: Tensor) -> tuple[Tensor, list[Layer]]:
+    """Both critics' values, (2, batch), and the layers for the backward pass."""
+    values, layers = forward(tensors, torch.cat([observation, action], dim=-1).expand(2, -1, -1))
+    return values.squeeze(-1), layers
 
 
-def first_critic(tensors: Mapping[str, Tensor], observation: Tensor, action: Tensor) -> Tensor:
-    """Values of the first of the twin critics, (batch,)."""
-    first = {name: tensor[0] for name, tensor in tensors.items()}
-    return perceptron(first, torch.cat([observation, action], dim=-1)).squeeze(-1)
+def first(critics: Tensors) -> dict[str, Tensor]:
+    """The first of the twin critics."""
+    return {name: tensor[0] for name, tensor in critics.items()}
