@@ -1,19 +1,24 @@
 """One SAC update at the paper's sizes: this package, its matrix products alone, and stable-baselines3, side by side.
 
-`python -m benchmarks.sac` interleaves the three on one core, so that a busy machine slows all of them alike.
+`python -m benchmarks.sac` takes them in turn on one core and counts processor time, so that a busy machine slows all of
+them alike.
 """
 
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import torch
 
+from benchmarks.report import write_report
 from vision_pwil import cli
 from vision_pwil.agent import Batch
+from vision_pwil.demonstrations.table import table
 from vision_pwil.sac import SAC, SACConfig
 
 OBSERVATION, ACTION, HIDDEN = 39, 28, 256
@@ -29,9 +34,11 @@ class Benchmark:
     """Times that each is measured, in turn."""
     repeats: int = 5
     """Updates in a measurement."""
+    out: Path = Path("results/sac")
+    """Where the table goes."""
 
 
-def own(size: int, **settings: bool) -> Callable[[], object]:
+def own(size: int, **settings: Any) -> Callable[[], object]:
     """This package's update."""
     agent = SAC(OBSERVATION, ACTION, SACConfig(**settings), seed=0)
     observation, action = torch.randn(2, size, OBSERVATION), torch.rand(size, ACTION) * 2 - 1
@@ -56,7 +63,7 @@ def products(size: int) -> Callable[[], object]:
         torch.bmm(hiddens.mT, value), torch.bmm(value, c2.mT)
         torch.bmm(hiddens.mT, hiddens), torch.bmm(hiddens, c1.mT), torch.bmm(pair.mT, hiddens)
         # the critics backward, to the action
-        torch.bmm(value, c2.mT), torch.bmm(hiddens, c1.mT), torch.bmm(hiddens, c0.mT)
+        torch.bmm(value, c2.mT), torch.bmm(hiddens, c1.mT), torch.bmm(hiddens, c0[:, OBSERVATION:].mT)
         # the actor backward
         torch.mm(hidden.mT, output), torch.mm(output, a2.mT)
         torch.mm(hidden.mT, hidden), torch.mm(hidden, a1.mT), torch.mm(state.mT, hidden)
@@ -110,11 +117,13 @@ def main(benchmark: Benchmark) -> None:
             times[name].append(1e3 * (time.process_time() - started) / benchmark.repeats)
     medians = {name: statistics.median(values) for name, values in times.items()}
     floor, reference = medians["matrix products alone"], medians["stable-baselines3"]
-    print(f"One SAC update, batch {size}, one core, median of {benchmark.rounds}:")
-    for name, value in medians.items():
-        print(
-            f"  {name:62s} {value:7.2f} ms   {value / floor:5.2f} x products   {reference / value:5.2f} x faster than SB3"
-        )
+    rows = [
+        (name, f"{value:.2f}", f"{value / floor:.2f}", f"{reference / value:.2f}") for name, value in medians.items()
+    ]
+    text = table(("update", "milliseconds", "times the products", "times faster than stable-baselines3"), rows)
+    print(text)
+    title = f"One SAC update, batch {size}, one core, median of {benchmark.rounds}"
+    write_report(benchmark.out, title, text.splitlines(), {"milliseconds": medians}, "benchmarks.sac")
 
 
 if __name__ == "__main__":

@@ -115,13 +115,13 @@ class Trainer:
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
             self._load()
+        self.board = Board(run.events, self.step)
         self._stop = False
 
     def train(self) -> bool:
         """Learn until the configured number of steps; False when a signal asked to stop before."""
         torch.set_num_threads(1)
         handlers = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        self.board = Board(self.run.events, self.step)
         collector = Worker(self.factory, self.act)
         evaluations = Evaluations(
             self.run, self.factory, self.act, self.board, self.config.evaluation_episodes, self.step, self.about
@@ -132,7 +132,7 @@ class Trainer:
                 evaluations.owe(0, self.agent.policy(), self.agent.name)
             saved = time.monotonic()
             while self.step < self.config.steps and not self._stop:
-                self._episode(collector, bar)
+                bar.update(self.play(collector))
                 if self._passed(self.config.evaluation_interval):
                     evaluations.owe(self.step, self.agent.policy(), self.agent.name)
                 evaluations.turn()
@@ -155,8 +155,8 @@ class Trainer:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 
-    def _episode(self, collector: Worker, bar: Any) -> None:
-        """Collect the next episode with the policy as it is, and learn meanwhile from those before it."""
+    def play(self, collector: Worker) -> int:
+        """Collect an episode with the policy as it is, and learn meanwhile from those before; returns its steps."""
         started = time.monotonic()
         random = self.step < self.config.random_steps
         policy = None if random else self.agent.policy()
@@ -175,7 +175,6 @@ class Trainer:
         self._add(trajectory)
         finished = time.monotonic()
 
-        bar.update(trajectory.steps)
         self.board.scalars("train", trajectory.statistics, self.step)
         self.board.scalars("losses", metrics, self.step)
         speed = {"steps_per_second": trajectory.steps / (finished - started)}
@@ -183,6 +182,7 @@ class Trainer:
             speed["update_milliseconds"] = 1e3 * (learned - started) / (self.updates - done)
             speed["learner_waits"] = (finished - learned) / (finished - started)
         self.board.scalars("perf", speed, self.step)
+        return trajectory.steps
 
     def _learn(self) -> dict[str, float]:
         """Do the updates that the steps so far owe; return the means of their metrics."""
