@@ -34,7 +34,7 @@ def test_n_step_transitions_by_hand():
 
 @pytest.mark.parametrize("n", [1, 2, 7, 50])
 def test_every_return_is_that_of_the_whole_episode(n):
-    """Following rewards and discounts from transition to transition gives the discounted sum, absorbing steps included."""
+    """Rewards and discounts, followed from transition to transition, give the discounted sum, absorbing steps too."""
     rng, gamma, length, horizon = np.random.default_rng(n), 0.9, 11, 20
     rewards = rng.uniform(0, 5, horizon)
     rows = episode(length, rewards, terminal=True, gamma=gamma, n=n)

@@ -52,7 +52,7 @@ def assert_same(one: Path, two: Path) -> None:
 
 def test_it_learns(whole):
     curve = read_curve(whole)
-    assert [row["step"] for row in curve][0] == 0
+    assert curve[0]["step"] == 0
     assert curve[-1]["step"] >= STEPS
     assert len(curve) == 1 + (STEPS - 1) // 300 + 1
     assert curve[-1]["return"] > curve[0]["return"] + 3

@@ -1,6 +1,6 @@
 """A small task for the training loop, and a command that trains on it: `python -m tests.toy RUN STEPS`.
 
-A point on a line steps towards a goal at 1; reaching it ends the episode early, and the rest of it pays the best reward.
+A point on a line steps towards a goal at 1; reaching it ends the episode early, and the rest pays the best reward.
 """
 
 import sys
