@@ -71,8 +71,17 @@ class TrainDoor:
 
 RECIPES = {
     "default": TrainDoor(
-        training=TrainingConfig(n_step=3, noise_exponent=1.0),
-        agent=sac.SACConfig(critic_layer_norm=True, normalize=True),
+        training=TrainingConfig(
+            action_repeat=4, n_step=2, batch_size=128, update_interval=2.0, random_steps=3_000, noise_exponent=1.0
+        ),
+        agent=sac.SACConfig(
+            actor_learning_rate=6e-4,
+            critic_learning_rate=6e-4,
+            temperature_learning_rate=1e-3,
+            initial_temperature=0.2,
+            critic_layer_norm=True,
+            normalize=True,
+        ),
     ),
     # The appendix names grids, not choices: of its grids, these. Episodes that reach the horizon end there, as in the
     # default; what the paper did then is not said.
