@@ -160,10 +160,10 @@ def test_update_is_adam_on_the_three_losses(layer_norm):
     noise_source = torch.Generator()
     noise_source.set_state(agent.generator.get_state())
 
-    def sample(observation):
+    def sample(observation, noise):
         mean, raw = policy(observation).chunk(2, -1)
         normal = torch.distributions.Normal(mean, nn.functional.softplus(raw) + math.sqrt(1e-3))
-        inner = mean + normal.scale * torch.randn(mean.shape, generator=noise_source)
+        inner = mean + normal.scale * noise
         squashed = torch.tanh(inner)
         return squashed, (normal.log_prob(inner) - torch.log1p(-(squashed**2))).sum(-1)
 
@@ -175,8 +175,9 @@ def test_update_is_adam_on_the_three_losses(layer_norm):
         batch = make_batch(number)
         metrics = agent.update(batch)
         temperature = log_temperature.detach().exp()
+        noise, next_noise = torch.randn(2 * SIZE, ACTION, generator=noise_source).split(SIZE)
         with torch.no_grad():
-            next_action, next_log_prob = sample(batch.next_observation)
+            next_action, next_log_prob = sample(batch.next_observation, next_noise)
             future = minimum(targets, batch.next_observation, next_action)[0] - temperature * next_log_prob
             goal = batch.reward + batch.discount * future
         _, values = minimum(twins, batch.observation, batch.action)
@@ -187,7 +188,7 @@ def test_update_is_adam_on_the_three_losses(layer_norm):
         for target, net in zip(targets, twins, strict=True):
             for slow, fast in zip(target.parameters(), net.parameters(), strict=True):
                 slow.data.mul_(0.9).add_(0.1 * fast.data)
-        action, log_prob = sample(batch.observation)
+        action, log_prob = sample(batch.observation, noise)
         actor_loss = (temperature * log_prob - minimum(twins, batch.observation, action)[0]).mean()
         optimizers[0].zero_grad()
         actor_loss.backward()

@@ -80,11 +80,6 @@ class SAC:
     def _normalized(self, observation: Tensor) -> Tensor:
         return ((observation - self._mean) * self._inverse_std).clamp_(-CLIP, CLIP)
 
-    def _sample(self, observation: Tensor) -> tuple[distribution.Sample, list[networks.Layer]]:
-        output, layers = networks.forward(self.actor.tensors, observation)
-        noise = torch.randn((len(output), output.shape[-1] // 2), generator=self.generator)
-        return distribution.sample(output, noise, self.min_std), layers
-
     def _values(
         self, parameters: networks.Tensors, observation: Tensor, action: Tensor
     ) -> tuple[Tensor, list[networks.Layer]]:
@@ -95,11 +90,17 @@ class SAC:
     @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """Critics, their targets, actor, temperature: one step each."""
-        observation, next_observation = self._normalized(batch.observation), self._normalized(batch.next_observation)
+        size, dimensions = batch.observation.shape
+        observations = self._normalized(torch.cat([batch.observation, batch.next_observation]))
+        observation, next_observation = observations.split(size)
         temperature = self.temperature["log"].exp()
+        # The actor's update comes last, so one pass of it serves the critics' targets and its own loss.
+        output, actor_layers = networks.forward(self.actor.tensors, observations)
+        noise = torch.randn((2 * size, batch.action.shape[-1]), generator=self.generator)
+        both = distribution.sample(output, noise, self.min_std)
+        drawn, after = (distribution.Sample(*parts) for parts in zip(*(part.split(size) for part in both), strict=True))
 
         # critics
-        after, _ = self._sample(next_observation)
         next_values, _ = self._values(self.targets.tensors, next_observation, after.action)
         targets = losses.target(batch.reward, batch.discount, next_values, after.log_prob, temperature)
         values, layers = self._values(self.critics.tensors, observation, batch.action)
@@ -108,12 +109,13 @@ class SAC:
         self.critics.step()
         self.targets.follow(self.critics, self.config.polyak)
 
-        # actor, through the critics as they are now
-        drawn, actor_layers = self._sample(observation)
+        # actor, through the critics as they are now, to their inputs' part that is the action
         own_values, layers = self._values(self.critics.tensors, observation, drawn.action)
         actor_loss, by_values, by_log_prob = losses.actor_loss(own_values, drawn.log_prob, temperature)
-        by_pairs = networks.backward(self.critics.tensors, layers, by_values.unsqueeze(-1))
-        by_output = distribution.backward(drawn, by_pairs[..., observation.shape[-1] :].sum(0), by_log_prob)
+        to_action = {**self.critics.tensors, "weight0": self.critics["weight0"][:, dimensions:]}
+        by_action = networks.backward(to_action, layers, by_values.unsqueeze(-1)).sum(0)
+        by_output = distribution.backward(drawn, by_action, by_log_prob)
+        actor_layers = [layer.first(size) for layer in actor_layers]
         networks.backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients)
         self.actor.step()
 

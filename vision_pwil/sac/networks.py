@@ -24,6 +24,10 @@ class Layer(NamedTuple):
     statistics: tuple[Tensor, Tensor, Tensor] | None = None
     """With layer normalisation: what was normalised, its mean and inverse deviation."""
 
+    def first(self, rows: int) -> "Layer":
+        """The same for the first rows of a batch, of a layer without normalisation."""
+        return Layer(self.inputs[:rows], self.outputs[:rows])
+
 
 def shapes(sizes: Sequence[int], copies: int = 0) -> dict[str, tuple[int, ...]]:
     """Tensor shapes of a multilayer perceptron; with `copies`, of that many of them side by side."""
@@ -62,7 +66,7 @@ def backward(parameters: Tensors, layers: list[Layer], gradient: Tensor, into: T
     product = torch.bmm if parameters["weight0"].ndim == 3 else torch.mm
     for number, layer in reversed(list(enumerate(layers))):
         if number < len(layers) - 1:  # hidden: through the ReLU, and the normalisation
-            gradient = torch.ops.aten.threshold_backward(gradient, layer.outputs, 0)
+            torch.ops.aten.threshold_backward.grad_input(gradient, layer.outputs, 0, grad_input=gradient)
             if layer.statistics is not None:
                 raw, mean, inverse = layer.statistics
                 shape, mask = raw.shape[-1:], [True, False, False]
