@@ -170,17 +170,18 @@ def main(config: TrainDoor) -> None:
         replay = Replay(training.replay_capacity, size, ACTION_SIZE, training.seed)
         about = {"task": "door", "horizon": config.horizon, "time_feature": config.time_feature}
         finished = Trainer(run, agent, sac.act, factory, replay, training, about).train()
-        last = run.read_curve()[-1]
-        run.write_summary({"finished": finished, **last})
+        curve = run.read_curve()
+        run.write_summary({"finished": finished, **(curve[-1] if curve else {})})
         if finished and config.video:
-            evaluate.film(config.run)
-            print(f"Video: {config.run / evaluate.VIDEO}")
-    print(
-        f"{'Finished' if finished else 'Stopped; the same command goes on'}. At step {last['step']:.0f} the door "
-        f"opened in {last['opened']:.0%} of {training.evaluation_episodes} episodes (1.35 rad: {last['success']:.0%}), "
-        f"imitation return {last['return']:.0f}, W1 {last['w1']:.3g}.\n"
-        f"The run is in {config.run}; see it with: tensorboard --logdir {config.run}"
-    )
+            print(f"Video: {evaluate.film(config.run)}")
+    print("Finished." if finished else "Stopped; the same command goes on.")
+    if curve:
+        last = curve[-1]
+        print(
+            f"At step {last['step']:.0f} the door opened in {last['opened']:.0%} of {training.evaluation_episodes} "
+            f"episodes (1.35 rad: {last['success']:.0%}), imitation return {last['return']:.0f}, W1 {last['w1']:.3g}."
+        )
+    print(f"The run is in {config.run}; see it with: tensorboard --logdir {config.run}")
 
 
 def configure(args: list[str] | None = None) -> Any:
