@@ -78,12 +78,12 @@ def ours(episodes: int) -> float:
 class NumpyCoupling:
     """Algorithm 1, one step at a time, in plain numpy."""
 
-    def __init__(self, atoms: np.ndarray) -> None:
-        self.atoms, self.masses = atoms, np.full(len(atoms), 1 / len(atoms))
+    def __init__(self, atoms: np.ndarray, horizon: int = HORIZON) -> None:
+        self.atoms, self.masses, self.horizon = atoms, np.full(len(atoms), 1 / len(atoms)), horizon
 
     def step(self, point: np.ndarray) -> float:
         """Cost of a step."""
-        mass, cost = 1 / HORIZON, 0.0
+        mass, cost = 1 / self.horizon, 0.0
         while mass > 1e-12 and len(self.masses):
             distances = np.linalg.norm(self.atoms - point, axis=1)
             nearest = distances.argmin()

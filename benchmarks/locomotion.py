@@ -1,0 +1,169 @@
+"""Imitation end to end against the same loop assembled from stable-baselines3 and a plain rewarder, in one run.
+
+    python -m benchmarks.locomotion [--out results/locomotion-speed]
+
+Environment steps a second on one environment, with TD3 and SAC: networks 256-256, batch 256, an update for every step,
+one demonstration, evaluation left out. Rounds of the two take turns; both may use every core.
+"""
+
+import os
+import statistics
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.door import NumpyCoupling
+from benchmarks.report import write_report
+from vision_pwil import agents, cli, sac, td3
+from vision_pwil.demonstrations import choose, read, subsample
+from vision_pwil.gym_env import FlatEnv, make
+from vision_pwil.locomotion_task import Expert, LocomotionTaskFactory
+from vision_pwil.replay import Replay
+from vision_pwil.rollout import Worker
+from vision_pwil.run import Run
+from vision_pwil.training import Trainer, TrainingConfig
+
+Name = Literal["td3", "sac"]
+BATCH, RANDOM_STEPS = 256, 300
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Time both loops."""
+
+    demos: str
+    """Demonstrations of the environment."""
+    env: str = "HalfCheetah-v5"
+    """An environment whose episodes all have the same length, so that both play the same."""
+    steps: int = 1_000
+    """Steps of a round; whole episodes."""
+    rounds: int = 3
+    """Rounds of each, in turn."""
+    out: Path = Path("results/locomotion-speed")
+    """Where the table goes."""
+
+
+class PlainReward(gym.Wrapper[Any, Any, Any, Any]):
+    """Replaces the reward by PWIL's, computed in plain numpy."""
+
+    def __init__(self, env: gym.Env[Any, Any], pairs: NDArray[np.float64], horizon: int) -> None:
+        super().__init__(env)
+        self.deviation = np.where(pairs.std(axis=0) > 1e-6, pairs.std(axis=0), 1.0)
+        self.pairs, self.horizon = pairs / self.deviation, horizon
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode with all atoms."""
+        self.coupling = NumpyCoupling(self.pairs, self.horizon)
+        self.observation, info = self.env.reset(**options)
+        return self.observation, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Reward the pair, eq. 7."""
+        cost = self.coupling.step(np.concatenate([self.observation, action]) / self.deviation)
+        self.observation, _, terminated, truncated, info = self.env.step(action)
+        reward = 5 * np.exp(-5 * self.horizon / np.sqrt(self.pairs.shape[1]) * cost)
+        return self.observation, float(reward), terminated, truncated, info
+
+
+class Peer:
+    """stable-baselines3's agent on the plain reward."""
+
+    def __init__(self, name: Name, env_id: str, expert: Expert, horizon: int) -> None:
+        import stable_baselines3 as sb3
+
+        env = PlainReward(make(env_id), expert.pairs(), horizon)
+        kind: Any = {"td3": sb3.TD3, "sac": sb3.SAC}[name]
+        options = {"policy_delay": 1} if name == "td3" else {}
+        self.model = kind(
+            "MlpPolicy",
+            env,
+            learning_rate=3e-4,
+            batch_size=BATCH,
+            train_freq=1,
+            gradient_steps=1,
+            learning_starts=RANDOM_STEPS,
+            policy_kwargs={"net_arch": [256, 256]},
+            device="cpu",
+            seed=0,
+            **options,
+        )
+        self.threads = torch.get_num_threads()
+
+    def play(self, steps: int) -> None:
+        """So many steps, each with its update."""
+        torch.set_num_threads(self.threads)
+        self.model.learn(steps, reset_num_timesteps=False)
+
+
+class Own:
+    """This package's training loop, without its checkpoints and evaluations."""
+
+    def __init__(self, name: Name, env_id: str, expert: Expert, folder: str) -> None:
+        env = FlatEnv(env_id)
+        settings = td3.TD3Config() if name == "td3" else sac.SACConfig()
+        agent = agents.build(settings, env.observation_size, env.action_size, seed=0)
+        replay = Replay(1_000_000, env.observation_size, env.action_size, seed=0)
+        factory = LocomotionTaskFactory(env_id, expert=expert)
+        config = TrainingConfig(random_steps=RANDOM_STEPS, update_interval=1.0, batch_size=BATCH)
+        self.run, self.worker = Run(folder, {}), Worker(factory, agents.ACTS[name])
+        self.trainer = Trainer(self.run, agent, agents.ACTS[name], factory, replay, config)
+
+    def play(self, steps: int) -> None:
+        """Whole episodes of so many steps."""
+        torch.set_num_threads(1)
+        end = self.trainer.step + steps
+        while self.trainer.step < end:
+            self.trainer.play(self.worker)
+
+    def close(self) -> None:
+        """End the process that plays."""
+        self.worker.close()
+        self.run.close()
+
+
+def measure(name: Name, benchmark: Benchmark, expert: Expert, horizon: int) -> dict[str, float]:
+    """Steps a second of both, the median of the rounds, after a warming one."""
+    peer = Peer(name, benchmark.env, expert, horizon)
+    with tempfile.TemporaryDirectory() as folder, closing(Own(name, benchmark.env, expert, folder)) as own:
+        loops: dict[str, Own | Peer] = {"vision_pwil": own, "stable-baselines3": peer}
+        speeds: dict[str, list[float]] = {side: [] for side in loops}
+        for _ in range(1 + benchmark.rounds):
+            for side, loop in loops.items():
+                started = time.perf_counter()
+                loop.play(benchmark.steps)
+                speeds[side].append(benchmark.steps / (time.perf_counter() - started))
+    return {side: statistics.median(values[1:]) for side, values in speeds.items()}
+
+
+def main(benchmark: Benchmark) -> None:
+    """Print the table and write it, with the machine and the commit."""
+    env = FlatEnv(benchmark.env)
+    demonstrations = read(benchmark.demos)
+    env.require(demonstrations, actions=True)
+    (episode,) = subsample(choose(demonstrations, 1, seed=0), seed=0, every=max(1, env.horizon // 50)).episodes
+    expert = Expert(np.asarray(episode.states), np.asarray(episode.actions))
+    lines = ["| agent | vision_pwil | stable-baselines3, plain rewarder | times faster |", "|---|---|---|---|"]
+    summary = {}
+    names: tuple[Name, ...] = ("td3", "sac")
+    for name in names:
+        speeds = measure(name, benchmark, expert, env.horizon)
+        ratio = speeds["vision_pwil"] / speeds["stable-baselines3"]
+        summary[name] = {**speeds, "times_faster": ratio}
+        lines.append(f"| {name} | {speeds['vision_pwil']:.0f} | {speeds['stable-baselines3']:.0f} | {ratio:.2f} |")
+    title = f"Environment steps a second on {benchmark.env}, an update of batch 256 for each"
+    print(title, *lines, sep="\n")
+    write_report(
+        benchmark.out, title, lines, {"steps_a_second": summary, "load": os.getloadavg()[2]}, "benchmarks.locomotion"
+    )
+
+
+if __name__ == "__main__":
+    cli.run(main)
