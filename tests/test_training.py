@@ -76,15 +76,14 @@ def test_tensorboard_files_read_back(whole):
     assert sorted(path.name for path in (whole / "videos").iterdir())[0] == "000000000.gif"
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_killed_at_random_moments_it_ends_in_the_same_weights(whole, tmp_path, seed):
-    rng = np.random.default_rng(seed)
-    kills = 0
-    for _ in range(4):
+def test_killed_at_random_moments_it_ends_in_the_same_weights(whole, tmp_path):
+    rng, kills = np.random.default_rng(), 0
+    for beginnings in range(1, 4):
         process = start(tmp_path)
+        while len(list(tmp_path.glob("tensorboard/*"))) < beginnings and process.poll() is None:
+            time.sleep(0.02)
         try:
-            process.communicate(timeout=float(rng.uniform(2.0, 8.0)))
-            break
+            process.communicate(timeout=float(rng.uniform(0.0, 2.5)))
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
