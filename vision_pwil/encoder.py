@@ -88,7 +88,7 @@ class Encoder(nn.Module):
                 f"The encoder needs uint8 frames of shape (n, 84, 84, 3), not {frames.dtype} of shape {frames.shape};"
                 " resize or convert them first."
             )
-        batches = [self(torch.from_numpy(frames[i : i + batch_size])) for i in range(0, len(frames), batch_size)]
+        batches = [self(torch.tensor(frames[i : i + batch_size])) for i in range(0, len(frames), batch_size)]
         return torch.cat(batches).numpy() if batches else np.empty((0, EMBEDDING), np.float32)
 
     def rescaled(self, factor: float) -> "Encoder":
