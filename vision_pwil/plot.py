@@ -1,4 +1,4 @@
-"""The paper's door figure from runs: `python -m vision_pwil.plot RUN...` draws return, W1 and success over steps."""
+"""The paper's figures from runs: `python -m vision_pwil.plot RUN...` draws returns, W1 and success over steps."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,12 @@ from vision_pwil.files import replacing
 from vision_pwil.run import Row, read_curve
 
 PANELS = {
-    "return": ("imitation return", ("return",)),
-    "w1": ("Wasserstein distance", ("w1", "greedy_w1")),
-    "success": ("success rate", ("opened", "success")),
+    "imitation return": ("return",),
+    "Wasserstein distance": ("w1", "greedy_w1"),
+    "success rate": ("opened", "success"),
+    "task return": ("task_return",),
 }
+"""Drawn where every run has the numbers: success on the door, the task's return in locomotion."""
 LABELS = {
     "w1": "exact",
     "greedy_w1": "greedy upper bound",
@@ -31,7 +33,7 @@ class Plot:
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Run directories, of different seeds."""
-    out: Path = Path("runs/door.png")
+    out: Path = Path("runs/curves.png")
     """Picture to write; the suffix chooses the format."""
     interval: int = 10_000
     """Steps between evaluations: curves are averaged at its multiples."""
@@ -57,13 +59,14 @@ def draw(config: Plot) -> None:
         raise InputError("Name one or more run directories to plot.")
     curves = [read_curve(path) for path in config.runs]
     for path, curve in zip(config.runs, curves, strict=True):
-        missing = [name for _, names in PANELS.values() for name in names if not curve or name not in curve[0]]
-        if missing:
-            raise InputError(
-                f"{path / 'curve.csv'} has no {missing[0]}: is it a run on the door, evaluated once or more?"
-            )
-    figure = Figure(figsize=(13, 3.6), layout="constrained")
-    for axes, (title, names) in zip(figure.subplots(1, 3), PANELS.values(), strict=True):
+        if not curve:
+            raise InputError(f"{path / 'curve.csv'} has no evaluation yet: wait for the first.")
+    panels = {title: names for title, names in PANELS.items() if all(set(names) <= set(curve[0]) for curve in curves)}
+    if not panels:
+        raise InputError("These runs have no number in common to draw.")
+    figure = Figure(figsize=(13 / 3 * len(panels), 3.6), layout="constrained")
+    grid = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (title, names) in zip(grid, panels.items(), strict=True):
         for name in names:
             steps, values = aligned(curves, name, config.interval)
             mean, deviation = values.mean(0), values.std(0)
