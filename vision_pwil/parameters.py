@@ -45,6 +45,11 @@ class Parameters:
     def __getitem__(self, name: str) -> Tensor:
         return self.tensors[name]
 
+    @property
+    def steps(self) -> int:
+        """Adam steps so far."""
+        return int(self._steps)
+
     def frozen(self) -> dict[str, Tensor]:
         """The same tensors as constants: a loss that passes through them spends nothing on their gradients."""
         return {name: tensor.detach() for name, tensor in self.tensors.items()}

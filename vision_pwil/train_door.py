@@ -79,6 +79,7 @@ RECIPES = {
             critic_learning_rate=6e-4,
             temperature_learning_rate=1e-3,
             initial_temperature=0.2,
+            final_target_entropy=-4.0,
             critic_layer_norm=True,
             normalize=True,
         ),

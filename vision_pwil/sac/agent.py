@@ -35,6 +35,11 @@ class SACConfig:
     """Temperature at the start (Haarnoja et al. 2018b)."""
     target_entropy: float = -1.0
     """Entropy the temperature aims at, per action dimension (-1: Haarnoja et al. 2018b)."""
+    final_target_entropy: float | None = None
+    """Where that aim moves to, in a straight line; None: it stays. After exploring, the hand has to be precise: lowering
+    it took the door from opening in one training episode of ten to one of two (results/door). Not in the paper."""
+    entropy_updates: int = 100_000
+    """Updates after which the aim has arrived there."""
     critic_layer_norm: bool = False
     """Layer normalisation in the critics (Hiraoka et al. 2022, "DroQ"; Ball et al. 2023, "RLPD"); not in the paper."""
     normalize: bool = False
@@ -58,7 +63,7 @@ class SAC:
         self.generator = torch.Generator().manual_seed(seed)
         self.normalizer = Normalizer(observation_size)
         self.min_std = math.sqrt(config.min_variance)
-        self.target_entropy = config.target_entropy * action_size
+        self.action_size = action_size
         actor_sizes = (observation_size, *config.hidden, 2 * action_size)
         critic_sizes = (observation_size + action_size, *config.hidden, 1)
         self.actor = Parameters(networks.shapes(actor_sizes), config.actor_learning_rate, self.generator)
@@ -120,7 +125,7 @@ class SAC:
         self.actor.step()
 
         # temperature
-        self.temperature.gradients["log"].copy_(losses.temperature_gradient(drawn.log_prob, self.target_entropy))
+        self.temperature.gradients["log"].copy_(losses.temperature_gradient(drawn.log_prob, self.target_entropy()))
         self.temperature.step()
 
         return {
@@ -131,6 +136,12 @@ class SAC:
             "temperature": temperature[0],
             "deviation": drawn.std.mean(),
         }
+
+    def target_entropy(self) -> float:
+        """What the temperature aims at in the next update."""
+        first = self.config.target_entropy
+        last = first if self.config.final_target_entropy is None else self.config.final_target_entropy
+        return self.action_size * (first + (last - first) * min(1.0, self.actor.steps / self.config.entropy_updates))
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.sac.policy.act`."""
