@@ -2,8 +2,8 @@
 
     python -m benchmarks.rewarder [--out results/rewarder]
 
-Every figure is the best of several episodes, in microseconds a step. The transcription deletes atoms as it uses them up;
-at the largest size only its first steps are timed.
+Every figure is the best of several episodes, in microseconds a step. The transcription deletes atoms as it uses them
+up; at the largest size only its first steps are timed.
 """
 
 from dataclasses import dataclass
