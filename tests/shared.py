@@ -9,4 +9,6 @@ DATA = Path(os.environ.get("VISION_PWIL_DATA", Path(__file__).resolve().parents[
 DOOR = DATA / "door" / "door-v0_demos.pickle"
 LOCOMOTION = DATA / "locomotion"
 
-needs_shared = pytest.mark.skipif(not DATA.is_dir(), reason=f"the demonstrations are not at {DATA} (set VISION_PWIL_DATA)")
+needs_shared = pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"the demonstrations are not at {DATA} (set VISION_PWIL_DATA)"
+)
