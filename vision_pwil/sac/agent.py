@@ -36,8 +36,8 @@ class SACConfig:
     target_entropy: float = -1.0
     """Entropy the temperature aims at, per action dimension (-1: Haarnoja et al. 2018b)."""
     final_target_entropy: float | None = None
-    """Where that aim moves to, in a straight line; None: it stays. After exploring, the hand has to be precise: lowering
-    it took the door from opening in one training episode of ten to one of two (results/door). Not in the paper."""
+    """Where that aim moves to, in a straight line; None: it stays. After exploring, the hand has to be precise: when it
+    was lowered, the door opened in one training episode of two, from one of ten (results/door). Not in the paper."""
     entropy_updates: int = 100_000
     """Updates after which the aim has arrived there."""
     critic_layer_norm: bool = False
