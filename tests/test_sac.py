@@ -9,21 +9,8 @@ import torch
 from scipy.integrate import quad
 from torch import nn
 
-from vision_pwil.agent import Batch
+from tests.batches import ACTION, OBSERVATION, SIZE, make_batch
 from vision_pwil.sac import SAC, SACConfig, act, distribution, losses, networks
-
-OBSERVATION, ACTION, SIZE = 5, 3, 16
-
-
-def make_batch(seed: int = 0) -> Batch:
-    rng = torch.Generator().manual_seed(seed)
-    return Batch(
-        torch.randn(SIZE, OBSERVATION, generator=rng),
-        torch.rand(SIZE, ACTION, generator=rng) * 2 - 1,
-        torch.randn(SIZE, generator=rng),
-        torch.rand(SIZE, generator=rng),
-        torch.randn(SIZE, OBSERVATION, generator=rng),
-    )
 
 
 def make_agent(**settings) -> SAC:

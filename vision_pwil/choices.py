@@ -10,11 +10,14 @@ Config = TypeVar("Config")
 
 
 def command(
-    main: Callable[[Config], None], choice: type[Choice], defaults: Callable[[Choice], Config]
+    main: Callable[[Config], None],
+    choice: type[Choice],
+    defaults: Callable[[Choice], Config],
+    args: list[str] | None = None,
 ) -> Callable[..., None]:
     """`main` as a command for `vision_pwil.cli.run`, with the defaults that belong to the command line's choice."""
     try:
-        chosen, _ = tyro.cli(choice, return_unknown_args=True, add_help=False, console_outputs=False)
+        chosen, _ = tyro.cli(choice, args=args, return_unknown_args=True, add_help=False, console_outputs=False)
     except SystemExit:  # a choice that there is none of: the whole command line says so, with its options
         chosen = choice()
     default = defaults(chosen)

@@ -6,13 +6,12 @@ reward, and evaluates and films it. Everything goes to one run directory; the sa
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import tyro
-
-from vision_pwil import audit, cli, evaluate, sac
+from vision_pwil import audit, choices, cli, evaluate, sac
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.demonstrations.door import render_door
 from vision_pwil.door_env import HORIZON, OPEN_ANGLE
@@ -185,19 +184,16 @@ def main(config: TrainDoor) -> None:
     print(f"The run is in {config.run}; see it with: tensorboard --logdir {config.run}")
 
 
-def configure(args: list[str] | None = None) -> Any:
+@dataclass(frozen=True)
+class Choice:
+    """The option that decides the defaults of the others."""
+
+    recipe: Literal["default", "paper"] = "default"
+
+
+def configure(args: list[str] | None = None) -> Callable[..., None]:
     """The command, with the settings of the recipe that the arguments name as defaults."""
-
-    @dataclass(frozen=True)
-    class Choice:
-        recipe: Literal["default", "paper"] = "default"
-
-    choice, _ = tyro.cli(Choice, args=args, return_unknown_args=True, add_help=False, console_outputs=False)
-
-    def command(config: TrainDoor = RECIPES[choice.recipe]) -> None:
-        main(config)
-
-    return command
+    return choices.command(main, Choice, lambda choice: RECIPES[choice.recipe], args)
 
 
 if __name__ == "__main__":

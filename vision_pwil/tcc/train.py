@@ -9,16 +9,15 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 import tyro
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from vision_pwil import checkpoint
+from vision_pwil import checkpoint, choices
 from vision_pwil.cli import run
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
@@ -184,17 +183,21 @@ def describe(session: Session) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The option that decides the defaults of the others."""
+
+    recipe: Literal["default", "paper"] = "default"
+
+
 def configured(action: Callable[[TrainConfig], None]) -> Callable[..., None]:
     """An action as a command whose settings default to those of the recipe named on the command line."""
-    arguments = " ".join(sys.argv[1:]).replace("=", " ").split()
-    named = [value for option, value in pairwise(arguments) if option == "--recipe" and value in RECIPES]
-    recipe: Any = named[-1] if named else "default"
-    start = TrainConfig(demos=tyro.MISSING, out=tyro.MISSING, recipe=recipe, settings=RECIPES[recipe])
 
-    def command(config: TrainConfig = start) -> None:
-        action(config)
+    def start(choice: Choice) -> TrainConfig:
+        recipe = choice.recipe
+        return TrainConfig(demos=tyro.MISSING, out=tyro.MISSING, recipe=recipe, settings=RECIPES[recipe])
 
-    return command
+    return choices.command(action, Choice, start)
 
 
 if __name__ == "__main__":
