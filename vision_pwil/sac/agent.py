@@ -36,10 +36,10 @@ class SACConfig:
     target_entropy: float = -1.0
     """Entropy the temperature aims at, per action dimension (-1: Haarnoja et al. 2018b)."""
     final_target_entropy: float | None = None
-    """Where that aim moves to, in a straight line; None: it stays. After exploring, the hand has to be precise: when it
+    """Where that aim moves to; None: it stays. After exploring, the hand has to be precise: when it
     was lowered, the door opened in one training episode of two, from one of ten (results/door). Not in the paper."""
-    entropy_updates: int = 100_000
-    """Updates after which the aim has arrived there."""
+    entropy_updates: int = 75_000
+    """Updates for which the aim stays, and as many again in which it moves there in a straight line."""
     critic_layer_norm: bool = False
     """Layer normalisation in the critics (Hiraoka et al. 2022, "DroQ"; Ball et al. 2023, "RLPD"); not in the paper."""
     normalize: bool = False
@@ -141,7 +141,8 @@ class SAC:
         """What the temperature aims at in the next update."""
         first = self.config.target_entropy
         last = first if self.config.final_target_entropy is None else self.config.final_target_entropy
-        return self.action_size * (first + (last - first) * min(1.0, self.actor.steps / self.config.entropy_updates))
+        moved = min(max(self.actor.steps / self.config.entropy_updates - 1.0, 0.0), 1.0)
+        return self.action_size * (first + (last - first) * moved)
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.sac.policy.act`."""
