@@ -95,9 +95,14 @@ def read_curve(path: Path) -> list[Row]:
     """The learning curve of a run directory."""
     try:
         with (path / "curve.csv").open(newline="") as file:
-            return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+            return [{name: _number(value) for name, value in row.items()} for row in csv.DictReader(file)]
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path} has no readable curve.csv ({error}); is this a run directory?") from None
+
+
+def _number(text: str) -> float:
+    """A number as it was written: a whole one stays whole, so that a curve read and written again is the same file."""
+    return int(text) if text.isdigit() else float(text)
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
