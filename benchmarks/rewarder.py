@@ -88,7 +88,7 @@ def measure(case: Case, repeats: int) -> dict[str, float]:
     return {name: 1e6 * seconds for name, seconds in best.items()}
 
 
-def main(out: Path = Path("results/rewarder"), repeats: int = 5) -> None:
+def main(out: Path = Path("results/rewarder"), repeats: int = 20) -> None:
     """Print the table and write it, with the machine and the commit, to `out`."""
     lines = [
         "| case | D | T | d | transcription | online | times faster | whole episode | times faster |",

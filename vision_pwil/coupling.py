@@ -5,9 +5,9 @@ coupled in units of 1/(N T): every step carries N units and atom j holds n_j T o
 N T and hold exactly; no epsilon is needed and none is used.
 
 How it is fast. A step needs only its nearest atoms, about D/T of them. A float32 matrix product gives a rigorous lower
-bound of every squared distance; one scan over the bounds keeps the nearest atoms in a heap that holds just enough mass,
-and only atoms whose bound beats the heap's worst are measured, in float64, always by the same function. So costs do not
-depend on how the bounds were computed: one step at a time and a whole episode agree to the last bit.
+bound of every squared distance. Atoms are visited by their bounds, the smallest first, and measured in float64, always
+by the same function; a heap keeps the nearest that hold just enough mass, until no bound beats its worst. So costs do
+not depend on how the bounds were computed: one step at a time and a whole episode agree to the last bit.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 from vision_pwil import kernels
 from vision_pwil.errors import InputError
 
-_STEPS = 64  # steps of an episode bounded by one matrix product, which then stays in cache
+_STEPS = 128  # steps of an episode bounded by one matrix product
 _BLAS = ThreadpoolController().select(user_api="blas")
 
 Floats = NDArray[np.float64]
@@ -69,6 +69,7 @@ class GreedyCoupling:
         columns = np.column_stack([shifted, (1 - self._slack) * norms])
         self._columns = (columns if self._atom_norm < kernels.LARGEST else np.zeros_like(columns)).astype(np.float32)
         self._row = np.empty(dimension + 1, dtype=np.float32)
+        self._masked = np.empty(len(self.atoms), dtype=np.float32)
         self._minima = np.empty(-(-len(self.atoms) // kernels.BLOCK), dtype=np.float32)
         self._bounds = np.empty((min(_STEPS, self.horizon), len(self.atoms)), dtype=np.float32)
         self._squares = np.empty(len(self.atoms))
@@ -107,6 +108,7 @@ class GreedyCoupling:
             self._full,
             self.units,
             self._consume,
+            self._masked,
             self._minima,
             self._squares,
             self._heap,
@@ -160,6 +162,7 @@ class GreedyCoupling:
             self._full,
             self.units,
             self._consume,
+            self._masked,
             self._minima,
             self._squares,
             self._heap,

@@ -1,8 +1,8 @@
 """Compiled kernels of the greedy coupling; `coupling.py` says what they compute and why it is exact.
 
 Common arguments: `bounds[j]` is atom j's part of the lower bound of its squared distance; `room` the units each atom
-can still take, with `full` infinite where none is left; `units` the mass to move; `minima`, `squares` and `heap` are
-scratch.
+can still take, with `full` infinite where none is left; `units` the mass to move; `masked`, `minima`, `squares` and
+`heap` are scratch.
 """
 
 import numpy as np
@@ -70,46 +70,51 @@ def _limit(worst, point_bound):
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # no NaN comes here: the minimum becomes vector instructions
-def _block_minima(bounds, full, minima):
-    for block in range(minima.shape[0]):
-        least = np.float32(np.inf)
-        for j in range(block * BLOCK, min((block + 1) * BLOCK, bounds.shape[0])):
-            bound = bounds[j] + full[j]
-            least = bound if bound < least else least
-        minima[block] = least
+def _least(values):
+    least = np.float32(np.inf)
+    for value in values:
+        least = value if value < least else least
+    return least
 
 
 @njit(cache=True, nogil=True)
-def _couple(point, bounds, point_bound, atoms, room, full, units, consume, minima, squares, heap):
+def _couple(point, bounds, point_bound, atoms, room, full, units, consume, masked, minima, squares, heap):
     """Move `units` of mass at `point` to the nearest atoms that have room (eq. 4); return the sum of units x distance.
 
-    `point_bound + bounds[j]` is a lower bound of the squared distance to atom j. Blocks of atoms are visited by their
-    smallest bound, until none can hold a nearer atom. The heap has the farthest chosen atom on top and always holds the
+    `point_bound + bounds[j]` is a lower bound of the squared distance to atom j. Atoms are visited by their bounds, the
+    smallest first, until no bound is below the farthest atom chosen. The heap has that one on top and always holds the
     least mass that suffices.
     """
-    _block_minima(bounds, full, minima)
+    for j in range(room.shape[0]):
+        masked[j] = bounds[j] + full[j]
+    for block in range(minima.shape[0]):
+        minima[block] = _least(masked[block * BLOCK : (block + 1) * BLOCK])
     size, mass, limit = 0, 0, np.float32(np.inf)
     while True:
-        block = np.argmin(minima)
-        if minima[block] > limit or minima[block] == np.inf:
+        least = _least(minima)
+        if least > limit or least == np.inf:
             break
-        minima[block] = np.inf
-        for j in range(block * BLOCK, min((block + 1) * BLOCK, room.shape[0])):
-            if bounds[j] > limit or room[j] == 0:
-                continue
-            squares[size], heap[size] = _squared_distance(point, atoms[j]), j
-            if mass >= units and _farther(squares, heap, size, 0):
-                continue
-            mass += room[j]
-            _sift_up(squares, heap, size)
-            size += 1
-            while mass - room[heap[0]] >= units:
-                mass -= room[heap[0]]
-                size -= 1
-                _swap(squares, heap, 0, size)
-                _sift_down(squares, heap, size)
-            if mass >= units:
-                limit = _limit(squares[0], point_bound)
+        block = 0
+        while minima[block] != least:
+            block += 1
+        j = block * BLOCK
+        while masked[j] != least:
+            j += 1
+        masked[j] = np.inf
+        minima[block] = _least(masked[block * BLOCK : (block + 1) * BLOCK])
+        squares[size], heap[size] = _squared_distance(point, atoms[j]), j
+        if mass >= units and _farther(squares, heap, size, 0):
+            continue
+        mass += room[j]
+        _sift_up(squares, heap, size)
+        size += 1
+        while mass - room[heap[0]] >= units:
+            mass -= room[heap[0]]
+            size -= 1
+            _swap(squares, heap, 0, size)
+            _sift_down(squares, heap, size)
+        if mass >= units:
+            limit = _limit(squares[0], point_bound)
     for last in range(size - 1, 0, -1):  # what is left of a heap sort: nearest first
         _swap(squares, heap, 0, last)
         _sift_down(squares, heap, last)
@@ -157,7 +162,22 @@ def _bound_atoms(columns, row, bounds):
 
 @njit(cache=True, nogil=True)
 def couple_step(
-    point, centre, row, columns, bounds, atom_norm, slack, atoms, room, full, units, consume, minima, squares, heap
+    point,
+    centre,
+    row,
+    columns,
+    bounds,
+    atom_norm,
+    slack,
+    atoms,
+    room,
+    full,
+    units,
+    consume,
+    masked,
+    minima,
+    squares,
+    heap,
 ):
     """Couple one step; return its cost in units, or -1 where the point is not finite."""
     for k in range(point.shape[0]):
@@ -165,7 +185,7 @@ def couple_step(
             return -1.0
     point_bound = _bound_point(point, centre, row, atom_norm, slack)
     _bound_atoms(columns, row, bounds)
-    return _couple(point, bounds, point_bound, atoms, room, full, units, consume, minima, squares, heap)
+    return _couple(point, bounds, point_bound, atoms, room, full, units, consume, masked, minima, squares, heap)
 
 
 @njit(cache=True, nogil=True)
@@ -176,10 +196,10 @@ def bound_points(points, centre, rows, atom_norm, slack, point_bounds):
 
 
 @njit(cache=True, nogil=True)
-def couple_steps(points, bounds, point_bounds, atoms, room, full, units, consume, minima, squares, heap, costs):
+def couple_steps(points, bounds, point_bounds, atoms, room, full, units, consume, masked, minima, squares, heap, costs):
     """Couple consecutive steps whose bounds are known; steps past the last point are spent at the last point."""
     for i in range(costs.shape[0]):
         p = min(i, points.shape[0] - 1)
         costs[i] = _couple(
-            points[p], bounds[p], point_bounds[p], atoms, room, full, units, consume, minima, squares, heap
+            points[p], bounds[p], point_bounds[p], atoms, room, full, units, consume, masked, minima, squares, heap
         )
