@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from tests.shared import DOOR, needs_shared
+from vision_pwil import checkpoint
 from vision_pwil.audit import FROZEN, HELD_OUT, REVERSED, Behaviour, Score, audit, judge, parts
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.encoder import Encoder
 from vision_pwil.renderer import RenderSettings
 from vision_pwil.reward import Rewarder
+from vision_pwil.sac import SAC, SACConfig
 
 
 def score(group, value, demonstration=-1, fraction=1.0):
@@ -31,6 +33,7 @@ def test_figures_by_hand():
     assert report.spearman == pytest.approx(0.0)
     assert report.suggested_beta == pytest.approx(np.log(2) / 2)  # exp(-beta 2) = 1/2
     assert report.verdict == "cannot rank"
+    assert judge([*scores, score("policy mine", 500)], 2.0).separation == 1.5  # of unknown worth
     assert judge([*scores, score(FROZEN, 180, 1, 0.1)], 2.0).separation == 0.5  # at a tenth nothing has happened yet
     assert judge([*scores[:-1], score(FROZEN, 80, 1, 0.5)], 2.0).verdict == "ranks well"
     assert judge([*scores[:-1], score(FROZEN, 80, 1, 0.5), score("random", 80)], 2.0).verdict == "ranks weakly"
@@ -99,13 +102,16 @@ def test_command_on_the_door(tmp_path):
     encoder = Encoder()
     encoder.provenance = replace(encoder.provenance, render_fingerprint=RenderSettings().fingerprint)
     encoder.save(tmp_path / "encoder.safetensors")
+    about = {"agent": "sac", "task": "door", "horizon": 300, "time_feature": False}
+    checkpoint.save_policy(tmp_path / "mine.safetensors", SAC(39, 28, SACConfig(), seed=0).policy(), about)
     done = run(
         *("--encoder", tmp_path / "encoder.safetensors", "--demos", tmp_path / "four.demos"),
-        *("--out", tmp_path / "out", "--episodes", 1),
+        *("--out", tmp_path / "out", "--episodes", 1, "--policies", tmp_path / "mine.safetensors"),
     )
     assert done.returncode == 0, done.stderr
     groups = {s["group"] for s in json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]}
-    assert {"doing nothing", "random play, white noise", "random play, smooth noise"} < groups
+    idle = {"doing nothing", "random play, white noise", "random play, smooth noise"}
+    assert idle | {"policy mine.safetensors"} < groups
 
 
 @needs_shared

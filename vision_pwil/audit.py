@@ -23,6 +23,7 @@ from vision_pwil.door_env import ENV_ID, HORIZON, OPEN_ANGLE
 from vision_pwil.door_task import DoorTask, DoorTaskFactory, pixel_atoms
 from vision_pwil.encoder import Encoder
 from vision_pwil.errors import InputError
+from vision_pwil.evaluate import load_policy
 from vision_pwil.files import replacing, write_text
 from vision_pwil.noise import colored
 from vision_pwil.renderer import RenderSettings
@@ -32,6 +33,7 @@ from vision_pwil.tcc.sampling import split
 from vision_pwil.wasserstein import exact_w1
 
 HELD_OUT, REVERSED, FROZEN = "held-out demonstrations", "reversed demonstrations", "frozen part of the way"
+POLICY = "policy"
 FRACTIONS = tuple(k / 10 for k in range(1, 10))
 SEPARATION, SPEARMAN = 1.5, 0.9
 """What a metric should reach: worst held-out return over best non-expert, and correlation of return with progress."""
@@ -127,6 +129,14 @@ def _playing(actions: np.ndarray) -> Choose:
     return lambda _, step: actions[step]
 
 
+def policy_play(task: DoorTask, policies: Sequence[Path], episodes: int, seed: int) -> Iterator[Behaviour]:
+    """What given policies do; how good they are is not known, so they do not enter the verdict."""
+    for path in policies:
+        for index in range(episodes):
+            played = task.rollout(load_policy(path), seed=seed + index)
+            yield Behaviour(f"{POLICY} {path.name}", played.record["points"], bool(played.statistics["opened"]))
+
+
 def audit(behaviours: Sequence[Behaviour], rewarder: Rewarder, show_progress: bool = True) -> Report:
     """Score every behaviour against the rewarder's atoms and judge the metric by what is known of them."""
     scores, held_out_costs = [], []
@@ -170,7 +180,9 @@ def judge(scores: list[Score], median_cost: float) -> Report:
 
 
 def _gets_nowhere(score: Score) -> bool:
-    return score.group != REVERSED and (score.group != FROZEN or score.fraction <= FRACTIONS[0])
+    if score.group == FROZEN:
+        return score.fraction <= FRACTIONS[0]
+    return score.group != REVERSED and not score.group.startswith(POLICY)
 
 
 def audit_encoder(
@@ -184,6 +196,7 @@ def audit_encoder(
     episodes: int = 5,
     seed: int = 0,
     open_angle: float = OPEN_ANGLE,
+    policies: Sequence[Path] = (),
 ) -> Report:
     """Audit an encoder on demonstrations with frames; those of the door are compared with real idle play too."""
     train, held_out = held_out_split(encoder, demonstrations, seed)
@@ -198,6 +211,7 @@ def audit_encoder(
     if demonstrations.env_id == ENV_ID:
         task = DoorTaskFactory(atoms, "pixels", encoder_path, horizon, open_angle, alpha, beta, False).build()
         behaviours += tqdm(idle_play(task, episodes, seed), desc="idle play", total=3 * episodes, leave=False)
+        behaviours += policy_play(task, policies, episodes, seed)
     return audit(behaviours, rewarder)
 
 
@@ -266,9 +280,11 @@ class Audit:
     beta: float = 1.0
     """How fast the reward falls with the cost (paper, section "Door Opening Task": 1)."""
     episodes: int = 5
-    """Episodes of each kind of idle play."""
+    """Episodes of each kind of idle play, and of each policy."""
+    policies: tuple[Path, ...] = ()
+    """Policies of the door to play beside them: directories of runs, or their policy.safetensors."""
     seed: int = 0
-    """Of the idle play, and of the split for demonstrations that the encoder was not trained on."""
+    """Of the play, and of the split for demonstrations that the encoder was not trained on."""
 
 
 def main(config: Audit) -> None:
@@ -290,6 +306,7 @@ def main(config: Audit) -> None:
         beta=config.beta,
         episodes=config.episodes,
         seed=config.seed,
+        policies=config.policies,
     )
     print(report_table(report))
     print(f"suggested beta: {report.suggested_beta:.3g}; over reversed demonstrations: {report.over_reversed:.2f}")
