@@ -50,8 +50,10 @@ def test_embedding_does_not_depend_on_batches() -> None:
 
 
 def test_rescaling_multiplies_every_embedding() -> None:
+    torch.manual_seed(0)
     encoder, images = Encoder(), frames(2)
-    np.testing.assert_allclose(encoder.rescaled(3.0).embed(images), 3 * encoder.embed(images), rtol=1e-5)
+    # In float32 a small sum of large terms is only as exact as the terms.
+    np.testing.assert_allclose(encoder.rescaled(3.0).embed(images), 3 * encoder.embed(images), rtol=1e-5, atol=1e-6)
 
 
 def test_the_file_gives_back_weights_normalisation_and_provenance(tmp_path: Path) -> None:
