@@ -36,17 +36,18 @@ def commit() -> str:
 
 def write_report(out: Path, title: str, lines: list[str], summary: dict[str, Any], module: str) -> None:
     """Write `table.md` and `summary.json` to `out` and say so."""
-    command, about = f"python -m {module}", machine()
+    # Asked before anything is written: the tables are tracked, and would mark the tree as changed.
+    command, about, at = f"python -m {module}", machine(), commit()
     text = [
         f"# {title}",
         "",
         *lines,
         "",
-        f"`{command}` at {commit()}, {about['processor']}, {about['cores']} cores.",
+        f"`{command}` at {at}, {about['processor']}, {about['cores']} cores.",
         "",
     ]
     write_text(out / "table.md", "\n".join(text))
-    record = {"command": command, "commit": commit(), "machine": about, **summary}
+    record = {"command": command, "commit": at, "machine": about, **summary}
     write_text(out / "summary.json", json.dumps(record, indent=2) + "\n")
     print(f"Written to {out}/table.md and {out}/summary.json")
 
