@@ -1,7 +1,8 @@
 """The door with its imitation reward, as the training loop plays it: physics, frames, embedding, coupling.
 
 The reward of an episode is computed when the episode is over: its frames are drawn and encoded in one go, then coupled.
-One point (frame or state) for each step, of the state after the step, so that the opened door is seen. At the horizon
+One point (frame or state) for each step, of the state after the step, so that the opened door is seen. While training,
+one in `point_interval` steps may do: each such point then carries the mass of the steps it stands for. At the horizon
 the episode is over for the learner too, as it is when the door opens: the demonstrations' mass is spent, and no reward
 follows. Opening pays because the rewards of the absorbing steps that follow it are paid out at once.
 """
@@ -80,6 +81,8 @@ class DoorTaskFactory:
     alpha: float
     beta: float
     time_feature: bool
+    point_interval: int = 1
+    """Steps for each point that the reward sees while training; evaluations see every step."""
 
     def build(self) -> "DoorTask":
         """Make the environment, the renderer and the rewarder."""
@@ -107,7 +110,12 @@ class DoorTask:
         (self.action_size,) = self.env.action_space.shape or ()
         make = Rewarder.for_embeddings if settings.metric == "pixels" else Rewarder.for_states
         points, weights = settings.atoms
-        self.rewarder = make(points, self.horizon, weights=weights, alpha=settings.alpha, beta=settings.beta)
+
+        def rewarder(horizon: int) -> Rewarder:
+            return make(points, horizon, weights=weights, alpha=settings.alpha, beta=settings.beta)
+
+        self.rewarder = rewarder(self.horizon)
+        self._sparse = rewarder(-(-self.horizon // settings.point_interval))
         self._encoder = Encoder.load(settings.encoder) if settings.encoder else None
 
     @cached_property
@@ -133,8 +141,11 @@ class DoorTask:
             if opened and not evaluating:
                 break
         place = self.env.get_state()["door_body_pos"]
-        points = self._points(np.array(states), np.array(qpos), place)
-        costs, rewards = self.rewarder.episode(points, absorbing=opened)
+        interval = 1 if evaluating else self.settings.point_interval
+        seen = np.union1d(np.arange(interval - 1, len(qpos), interval), len(qpos) - 1)
+        points = self._points(np.array(states)[seen], np.array(qpos)[seen], place)
+        costs, paid = (self.rewarder if evaluating else self._sparse).episode(points, absorbing=opened)
+        rewards = spread(paid, seen, interval)
         return Trajectory(
             np.array(observations),
             np.array(actions),
@@ -172,6 +183,18 @@ class DoorTask:
         if self._encoder is None:
             return states
         return self._encoder.embed(self.renderer.render_many(qpos, place))
+
+
+def spread(paid: np.ndarray, seen: np.ndarray, interval: int) -> np.ndarray:
+    """Rewards of every step from those of the steps `seen`, each standing for `interval` steps.
+
+    Rewards beyond the last step seen, of an absorbed episode, follow it at the same interval.
+    """
+    after = seen[-1] + interval * np.arange(1, len(paid) - len(seen) + 1)
+    places = np.concatenate([seen, after])
+    rewards = np.zeros(places[-1] + 1)
+    rewards[places] = interval * paid
+    return rewards
 
 
 def observe(state: np.ndarray, time: float | None) -> np.ndarray:

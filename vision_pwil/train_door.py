@@ -62,6 +62,9 @@ class TrainDoor:
     time_feature: bool = True
     """Let the policy see t/T (Pardo et al. 2018, "Time limits in reinforcement learning"): episodes end at T, and the
     reward depends on what the episode has used up, which the state does not tell. Not in the paper."""
+    point_interval: int = 1
+    """Steps for each frame that the reward sees while training (evaluations see them all). A frame a decision costs a
+    fraction of the rendering and encoding, and each carries the mass of the steps it stands for. The paper: 1."""
     video: bool = True
     """Film the final policy in large frames."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -156,6 +159,7 @@ def prepare(config: TrainDoor) -> tuple[Run, DoorTaskFactory]:
         config.alpha,
         config.beta,
         config.time_feature,
+        config.point_interval,
     )
     factory.save(run.path / evaluate.TASK)
     return run, factory
