@@ -1,4 +1,4 @@
-"""TensorBoard: scalars, animated GIFs (its own `add_video` needs moviepy), and the reward along an episode."""
+"""TensorBoard: its page of custom scalars, animated GIFs (its own `add_video` needs moviepy), rewards of an episode."""
 
 import io
 from collections.abc import Mapping
@@ -9,12 +9,58 @@ import numpy as np
 from tensorboard.compat.proto.summary_pb2 import Summary
 from torch.utils.tensorboard import SummaryWriter
 
+LAYOUT = {
+    "Imitation": {
+        "imitation return": ("eval/return",),
+        "Wasserstein distance, and its greedy bound": ("eval/w1", "eval/greedy_w1"),
+        "success on the door: opened, and 1.35 rad": ("eval/opened", "eval/success"),
+        "the task's own return": ("eval/task_return",),
+    },
+    "Alignment of videos (TCC)": {
+        "Kendall's tau, training and validation videos": ("tau/train", "tau/validation"),
+        "losses": ("train/loss", "train/cycle", "train/time_contrast"),
+        "updates a second": ("train/updates_per_second",),
+    },
+    "Exploring episodes": {
+        "imitation return": ("train/return",),
+        "opened": ("train/opened",),
+        "steps": ("train/steps",),
+    },
+    "Learner": {
+        "critic's loss": ("losses/critic_loss",),
+        "actor's loss": ("losses/actor_loss",),
+        "values": ("losses/value",),
+        "entropy": ("losses/entropy",),
+    },
+    "Speed": {
+        "steps a second": ("perf/steps_per_second",),
+        "milliseconds an update": ("perf/update_milliseconds",),
+        "share of time that the learner waits": ("perf/learner_waits",),
+    },
+}
+"""Categories and charts of TensorBoard's page "Custom Scalars", with the tags that a chart draws.
+
+TensorBoard merges the layouts of all runs in a folder by their titles: this one is for encoders and agents alike.
+"""
+
+
+def open_writer(folder: Path, step: int) -> SummaryWriter:
+    """A writer of events with the layout; where a run goes on from `step`, what was written after it is hidden."""
+    writer = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+    # TensorBoard takes tags as regular expressions and matches their beginnings: `$` keeps train/loss from more.
+    charts = {
+        category: {title: ["Multiline", [f"{tag}$" for tag in tags]] for title, tags in charts.items()}
+        for category, charts in LAYOUT.items()
+    }
+    writer.add_custom_scalars(charts)
+    return writer
+
 
 class Board:
-    """Writes a run's events; when a run goes on from `step`, what an earlier process wrote after it is hidden."""
+    """Writes a run's events, from `step` on."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        self._writer = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+        self._writer = open_writer(folder, step)
 
     def scalars(self, prefix: str, values: Mapping[str, float], step: int) -> None:
         """Numbers under `prefix/`."""

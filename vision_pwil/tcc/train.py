@@ -18,6 +18,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from vision_pwil import checkpoint, choices
+from vision_pwil.board import open_writer
 from vision_pwil.cli import run
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
@@ -96,7 +97,7 @@ class Session:
         """Go on to the end, or until Ctrl-C, which saves."""
         trainer, last = self.trainer, self.config.settings.updates
         started = time.perf_counter() - self.seconds
-        writer = SummaryWriter(str(self.folder.events), purge_step=trainer.updates + 1 if trainer.updates else None)
+        writer = open_writer(self.folder.events, trainer.updates)
         with writer, tqdm(total=last, initial=trainer.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
             try:
                 while not self.finished:

@@ -1,0 +1,87 @@
+"""What TensorBoard finds in a run's events: the layout of its custom scalars, the same for encoders and agents."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
+
+from tests.toy import AGENT, ToyFactory, settings, trainer
+from tests.videos import ball_videos
+from vision_pwil.board import open_writer
+from vision_pwil.demonstrations import Demonstrations, Episode
+from vision_pwil.run import Run
+from vision_pwil.tcc.recipes import Recipe
+from vision_pwil.tcc.train import TrainConfig, train
+
+
+def written(folder: Path) -> EventAccumulator:
+    return EventAccumulator(str(folder), size_guidance={"scalars": 0, "images": 0, "tensors": 0}).Reload()
+
+
+def layout(folder: Path) -> Layout:
+    events = written(folder).Tensors("custom_scalars__config__")
+    return Layout.FromString(events[-1].tensor_proto.string_val[0])
+
+
+def drawn(layout: Layout, folder: Path) -> dict[str, set[str]]:
+    """The tags that each chart draws of a run, chosen as TensorBoard chooses them."""
+    tags = written(folder).Tags()["scalars"]
+    return {
+        f"{category.title}: {chart.title}": {t for t in tags for wish in chart.multiline.tag if re.match(wish, t)}
+        for category in layout.category
+        for chart in category.chart
+    }
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("agent")
+    with Run(folder, {}) as run:
+        assert trainer(run, settings(400), AGENT, ToyFactory()).train()
+    return folder / "tensorboard"
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("encoder")
+    Demonstrations(tuple(Episode(frames=video) for video in ball_videos(4))).save(folder / "ball.demos")
+    recipe = Recipe(updates=20, subsampling=16)
+    train(TrainConfig(folder / "ball.demos", folder / "run", settings=recipe, validation=2, threads=1))
+    return folder / "run" / "tensorboard"
+
+
+def test_encoders_and_agents_write_the_same_layout(agent: Path, encoder: Path) -> None:
+    assert layout(agent) == layout(encoder)
+    titles = [category.title for category in layout(agent).category]
+    assert titles[0] == "Imitation" and len(set(titles)) == len(titles)
+
+
+def test_an_agents_charts(agent: Path) -> None:
+    charts = drawn(layout(agent), agent)
+    assert charts["Imitation: imitation return"] == {"eval/return"}
+    assert charts["Imitation: success on the door: opened, and 1.35 rad"] == {"eval/opened"}  # the toy has no angle
+    assert charts["Exploring episodes: imitation return"] == {"train/return"}
+    assert all(charts[name] for name in charts if name.startswith(("Learner", "Speed")))
+    assert not any(charts[name] for name in charts if name.startswith("Alignment"))
+    assert {"eval/rollout", "eval/reward"} <= set(written(agent).Tags()["images"])
+
+
+def test_an_encoders_charts(encoder: Path) -> None:
+    charts = drawn(layout(encoder), encoder)
+    assert all(charts[name] for name in charts if name.startswith("Alignment"))
+    assert charts["Alignment of videos (TCC): losses"] == {"train/loss", "train/cycle", "train/time_contrast"}
+    assert not any(charts[name] for name in charts if not name.startswith("Alignment"))
+    assert {"alignment/0-1", "distances/0-1"} <= set(written(encoder).Tags()["images"])
+    assert "validation" in next(encoder.glob("projector_config.pbtxt")).read_text()
+
+
+def test_going_on_hides_what_was_written_after_the_checkpoint(tmp_path: Path) -> None:
+    for start, values in ((0, {1: 10.0, 2: 20.0, 3: 30.0}), (2, {3: 31.0})):
+        with open_writer(tmp_path, start) as writer:
+            for step, value in values.items():
+                writer.add_scalar("eval/return", value, step)
+    scalars = written(tmp_path).Scalars("eval/return")
+    assert [(event.step, event.value) for event in scalars] == [(1, 10.0), (2, 20.0), (3, 31.0)]
+    assert [category.title for category in layout(tmp_path).category][0] == "Imitation"
