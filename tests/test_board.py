@@ -84,4 +84,4 @@ def test_going_on_hides_what_was_written_after_the_checkpoint(tmp_path: Path) ->
                 writer.add_scalar("eval/return", value, step)
     scalars = written(tmp_path).Scalars("eval/return")
     assert [(event.step, event.value) for event in scalars] == [(1, 10.0), (2, 20.0), (3, 31.0)]
-    assert [category.title for category in layout(tmp_path).category][0] == "Imitation"
+    assert layout(tmp_path).category[0].title == "Imitation"

@@ -9,7 +9,7 @@ import numpy as np
 from tensorboard.compat.proto.summary_pb2 import Summary
 from torch.utils.tensorboard import SummaryWriter
 
-LAYOUT = {
+LAYOUT: dict[str, dict[str, tuple[str, ...]]] = {
     "Imitation": {
         "imitation return": ("eval/return",),
         "Wasserstein distance, and its greedy bound": ("eval/w1", "eval/greedy_w1"),
