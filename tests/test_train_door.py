@@ -17,7 +17,7 @@ from vision_pwil import cli, evaluate, plot, train_door
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.demonstrations.record import record
 from vision_pwil.door_env import ENV_ID
-from vision_pwil.door_task import Atoms, DoorTaskFactory, state_atoms
+from vision_pwil.door_task import Atoms, DoorTaskFactory, spread, state_atoms
 from vision_pwil.encoder import Encoder, Provenance
 from vision_pwil.errors import InputError
 from vision_pwil.renderer import RenderSettings
@@ -95,6 +95,26 @@ def test_opening_ends_the_episode_and_pays_the_absorbing_steps():
     evaluated = task.rollout(still, seed=0, evaluating=True)  # acts on, to see how far the door goes
     np.testing.assert_array_equal(evaluated.rewards, played.rewards)
     assert task.measure(evaluated)["opened"] == 1
+
+
+def test_a_point_a_decision_carries_the_mass_of_its_steps():
+    interval = 5  # does not divide the horizon of 24: four points of five steps, and one for the rest
+    sparse = factory(point_interval=interval).build()
+    played = sparse.rollout(still, seed=3)
+    seen = [4, 9, 14, 19, 23]
+    rewarder = Rewarder.for_states(factory().atoms.points, horizon=5, beta=1.0)
+    states = sparse.rollout(still, seed=3, evaluating=True).observations[1:, :39].astype(np.float64)
+    assert np.flatnonzero(played.rewards).tolist() == seen
+    for place in seen:
+        assert played.rewards[place] == pytest.approx(interval * rewarder.step(states[place]), rel=1e-4)
+    # An evaluation sees every step, whatever the training sees.
+    evaluated = (each.rollout(still, seed=3, evaluating=True) for each in (sparse, factory().build()))
+    np.testing.assert_array_equal(*(each.rewards for each in evaluated))
+
+
+def test_rewards_of_an_absorbed_episode_keep_their_interval():
+    paid = np.array([1.0, 2.0, 3.0, 4.0])  # steps 2 and 4 seen, then two more of the absorbing state
+    np.testing.assert_array_equal(spread(paid, np.array([2, 4]), 3), [0, 0, 3, 0, 6, 0, 0, 9, 0, 0, 12])
 
 
 def test_a_task_can_be_kept_in_a_file(tmp_path):

@@ -81,7 +81,7 @@ class Encoder(nn.Module):
         return self.network(self.normalise(frames))
 
     @torch.no_grad()
-    def embed(self, frames: np.ndarray, batch_size: int = 128) -> np.ndarray:
+    def embed(self, frames: np.ndarray, batch_size: int = 64) -> np.ndarray:
         """Embeddings (n,32), float32, of uint8 frames (n,84,84,3)."""
         if frames.ndim != 4 or frames.shape[1:] != FRAME_SHAPE or frames.dtype != np.uint8:
             raise InputError(

@@ -70,6 +70,10 @@ class TrainDoor:
     training: TrainingConfig = field(default_factory=TrainingConfig)
     agent: sac.SACConfig = field(default_factory=sac.SACConfig)
 
+    def __post_init__(self) -> None:
+        if self.point_interval < 1:
+            raise InputError(f"--point-interval must be at least 1, not {self.point_interval}.")
+
 
 RECIPES = {
     "default": TrainDoor(
@@ -201,4 +205,4 @@ def configure(args: list[str] | None = None) -> Callable[..., None]:
 
 
 if __name__ == "__main__":
-    cli.run(configure(), description=__doc__)
+    cli.run(configure())
