@@ -18,11 +18,11 @@ from time import perf_counter
 
 import imageio.v3 as iio
 import numpy as np
-import tyro
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from benchmarks.report import write_report
+from vision_pwil import cli
 from vision_pwil.door_env import DoorEnv
 from vision_pwil.files import replacing
 from vision_pwil.meshes import triangle_count
@@ -182,4 +182,4 @@ def main(out: Path = Path("results/rendering"), count: int = 40, rounds: int = 5
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    cli.run(main)

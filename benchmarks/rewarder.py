@@ -11,10 +11,10 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-import tyro
 from numpy.typing import NDArray
 
 from benchmarks.report import write_report
+from vision_pwil import cli
 from vision_pwil.coupling import GreedyCoupling
 
 Floats = NDArray[np.float64]
@@ -109,4 +109,4 @@ def main(out: Path = Path("results/rewarder"), repeats: int = 20) -> None:
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    cli.run(main)

@@ -89,4 +89,4 @@ def main(config: BenchmarkConfig) -> None:
 
 
 if __name__ == "__main__":
-    run(main, description=__doc__)
+    run(main)

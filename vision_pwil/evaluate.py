@@ -102,4 +102,4 @@ def main(config: Evaluate) -> None:
 
 
 if __name__ == "__main__":
-    cli.run(main, description=__doc__)
+    cli.run(main)

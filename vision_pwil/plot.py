@@ -83,4 +83,4 @@ def draw(config: Plot) -> None:
 
 
 if __name__ == "__main__":
-    cli.run(draw, description=__doc__)
+    cli.run(draw)

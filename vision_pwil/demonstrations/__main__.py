@@ -137,4 +137,4 @@ def main(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | 
 
 
 if __name__ == "__main__":
-    cli.run(main, prog="python -m vision_pwil.demonstrations")
+    cli.run(main)

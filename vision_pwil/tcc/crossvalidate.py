@@ -46,4 +46,4 @@ def _command(config: TrainConfig) -> None:
 
 
 if __name__ == "__main__":
-    run(configured(_command), description=__doc__)
+    run(configured(_command))

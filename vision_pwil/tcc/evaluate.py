@@ -74,4 +74,4 @@ def main(config: EvaluateConfig) -> None:
 
 
 if __name__ == "__main__":
-    run(main, description=__doc__)
+    run(main)

@@ -202,4 +202,4 @@ def configured(action: Callable[[TrainConfig], None]) -> Callable[..., None]:
 
 
 if __name__ == "__main__":
-    run(configured(lambda config: print(describe(train(config)))), description=__doc__)
+    run(configured(lambda config: print(describe(train(config)))))
