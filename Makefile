@@ -7,7 +7,7 @@ ARGS   ?=
 STEPS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help door test test-all lint type format bench gl clean
+.PHONY: help door test test-all lint type format bench notebooks gl clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -52,6 +52,9 @@ format: $(VENV)/.dev  ## rewrite the sources in the house format
 
 bench: $(VENV)/.dev gl  ## every benchmark, one after the other
 	for b in benchmarks/[a-z]*.py; do $(BIN)/python -m benchmarks.$$(basename $$b .py) || exit 1; done
+
+notebooks: $(VENV)/.all gl  ## execute the notebooks and keep their outputs
+	$(BIN)/python tools/notebooks.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
