@@ -36,12 +36,46 @@ def test_networks_are_the_papers():
         agent.actor["scale"].normal_()  # as learned, not as begun
         agent.actor["offset"].normal_()
     torch.testing.assert_close(
-        networks.actor(agent.actor.tensors, batch.observation), module(agent.actor.tensors)(batch.observation).tanh()
+        networks.forward(agent.actor.tensors, batch.observation)[0], module(agent.actor.tensors)(batch.observation)
     )
-    torch.testing.assert_close(
-        networks.critic(agent.critic.tensors, batch.observation, batch.action),
-        module(agent.critic.tensors)(torch.cat([batch.observation, batch.action], 1)),
-    )
+    pairs = torch.cat([batch.observation, batch.action], 1)
+    torch.testing.assert_close(networks.forward(agent.critic.tensors, pairs)[0], module(agent.critic.tensors)(pairs))
+
+
+def test_the_backward_pass_is_autograds():
+    parameters, pairs = make_agent().critic, torch.randn(SIZE, OBSERVATION + ACTION, generator=torch.Generator())
+    with torch.no_grad():
+        parameters["scale"].normal_()
+        parameters["offset"].normal_()
+    twin, inputs = module(parameters.tensors), pairs.clone().requires_grad_()
+    outputs = twin(inputs)
+    by_outputs = torch.randn_like(outputs)
+    outputs.backward(by_outputs)
+    with torch.no_grad():
+        _, trace = networks.forward(parameters.tensors, pairs)
+        networks.backward(parameters.tensors, trace, by_outputs, parameters.gradients)
+        by_inputs = networks.backward(parameters.tensors, trace, by_outputs)
+    torch.testing.assert_close(by_inputs, inputs.grad, atol=1e-5, rtol=1e-4)
+    expected = {"scale": twin[1].weight.grad, "offset": twin[1].bias.grad}
+    for layer, linear_module in enumerate(part for part in twin if isinstance(part, nn.Linear)):
+        expected |= {f"weight{layer}": linear_module.weight.grad.T, f"bias{layer}": linear_module.bias.grad}
+    assert set(expected) == set(parameters.gradients)
+    for name, gradient in expected.items():
+        torch.testing.assert_close(parameters.gradients[name], gradient, atol=1e-5, rtol=1e-4)
+
+
+def test_the_losses_gradients_are_autograds():
+    rng = torch.Generator().manual_seed(0)
+    support = torch.linspace(-3.0, 5.0, 21)
+    target = torch.rand((SIZE, 21), generator=rng).softmax(-1)
+    logits = torch.randn((SIZE, 21), generator=rng, requires_grad=True)
+    expected = nn.functional.cross_entropy(logits, target)
+    (by_logits,) = torch.autograd.grad(expected, logits)
+    loss, gradient, probabilities = categorical.cross_entropy(target, logits.detach())
+    torch.testing.assert_close((loss, gradient, probabilities), (expected, by_logits, logits.softmax(-1)))
+    expected = logits.softmax(-1) @ support
+    (by_logits,) = torch.autograd.grad(expected.sum(), logits)
+    torch.testing.assert_close(categorical.mean(support, logits.detach()), (expected, by_logits))
 
 
 def test_acting_in_numpy_is_the_actor():
@@ -50,7 +84,7 @@ def test_acting_in_numpy_is_the_actor():
         agent.actor["scale"].normal_()
         agent.actor["offset"].normal_()
     observation = np.random.default_rng(0).normal(size=OBSERVATION)
-    expected = networks.actor(agent.actor.tensors, torch.tensor(observation, dtype=torch.float32)[None])[0].detach()
+    expected = module(agent.actor.tensors)(torch.tensor(observation, dtype=torch.float32)[None])[0].tanh().detach()
     policy = agent.policy()
     np.testing.assert_allclose(act(policy, observation), expected, atol=1e-6)
     noise = np.array([0.0, 1.0, 100.0])
@@ -115,10 +149,11 @@ def test_the_update_descends_both_losses():
     torch.testing.assert_close(metrics["critic_loss"], loss.detach())
     torch.testing.assert_close(metrics["actor_loss"], -values.mean().detach())
     inputs = torch.cat([batch.observation, batch.action], 1)
-    torch.testing.assert_close(networks.network(agent.critic.tensors, inputs), critic(inputs), atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(
-        networks.actor(agent.actor.tensors, batch.observation), actor(batch.observation).tanh(), atol=1e-5, rtol=1e-4
-    )
+    for tensors, network, given in (
+        (agent.critic.tensors, critic, inputs),
+        (agent.actor.tensors, actor, batch.observation),
+    ):
+        torch.testing.assert_close(networks.forward(tensors, given)[0], network(given), atol=1e-5, rtol=1e-4)
 
 
 def test_action_gradients_and_gradients_are_clipped():

@@ -68,32 +68,39 @@ class D4PG:
     def observe(self, observations: np.ndarray) -> None:
         """Nothing to learn from observations alone."""
 
+    @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """Critic, then actor; now and then their targets."""
-        config, frozen = self.config, self.critic.frozen()
-        with torch.no_grad():
-            next_action = networks.actor(self.target_actor.tensors, batch.next_observation)
-            next_logits = networks.critic(self.target_critic.tensors, batch.next_observation, next_action)
-            target = categorical.project(self.support, next_logits.softmax(-1), batch.reward, batch.discount)
-        log_probabilities = networks.critic(self.critic.tensors, batch.observation, batch.action).log_softmax(-1)
-        critic_loss = categorical.cross_entropy(target, log_probabilities)
-        self.critic.descend(critic_loss, config.max_norm)
+        config, size = self.config, batch.observation.shape[1]
+        # critic
+        next_action = networks.forward(self.target_actor.tensors, batch.next_observation)[0].tanh_()
+        next_pairs = torch.cat([batch.next_observation, next_action], dim=-1)
+        next_logits, _ = networks.forward(self.target_critic.tensors, next_pairs)
+        target = categorical.project(self.support, next_logits.softmax(-1), batch.reward, batch.discount)
+        logits, trace = networks.forward(self.critic.tensors, torch.cat([batch.observation, batch.action], dim=-1))
+        critic_loss, by_logits, probabilities = categorical.cross_entropy(target, logits)
+        networks.backward(self.critic.tensors, trace, by_logits, self.critic.gradients)
+        self.critic.step(config.max_norm)
 
-        action = networks.actor(self.actor.tensors, batch.observation)
-        leaf = action.detach().requires_grad_()
-        values = networks.critic(frozen, batch.observation, leaf).softmax(-1) @ self.support
-        (gradient,) = torch.autograd.grad(values.sum(), leaf)
-        gradient = gradient * (config.action_max_norm / gradient.norm(dim=-1, keepdim=True)).clamp_(max=1.0)
-        self.actor.descend(-(gradient * action).sum(-1).mean(), config.max_norm)
+        # actor, through the critic as it is now, to its inputs' part that is the action
+        output, actor_trace = networks.forward(self.actor.tensors, batch.observation)
+        action = output.tanh_()
+        logits, trace = networks.forward(self.critic.tensors, torch.cat([batch.observation, action], dim=-1))
+        values, by_logits = categorical.mean(self.support, logits)
+        to_action = {**self.critic.tensors, "weight0": self.critic["weight0"][size:]}
+        by_action = networks.backward(to_action, trace, by_logits)
+        by_action *= (config.action_max_norm / by_action.norm(dim=-1, keepdim=True)).clamp_(max=1.0)
+        by_output = by_action.mul_(1.0 - action.square()).div_(-len(action))
+        networks.backward(self.actor.tensors, actor_trace, by_output, self.actor.gradients)
+        self.actor.step(config.max_norm)
 
         self.updates.value += 1
         if self.updates.value % config.target_period == 0:
             self.target_actor.follow(self.actor, 1.0)
             self.target_critic.follow(self.critic, 1.0)
-        probabilities = log_probabilities.detach().exp()
         return {
-            "critic_loss": critic_loss.detach(),
-            "actor_loss": -values.detach().mean(),
+            "critic_loss": critic_loss,
+            "actor_loss": -values.mean(),
             "value": (probabilities @ self.support).mean(),
             "edge_mass": categorical.edge_mass(probabilities),
         }

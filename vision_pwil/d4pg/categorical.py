@@ -27,9 +27,19 @@ def project(support: Tensor, probabilities: Tensor, reward: Tensor, discount: Te
     return result.scatter_add_(1, index + 1, upper_share)
 
 
-def cross_entropy(target: Tensor, log_probabilities: Tensor) -> Tensor:
-    """The critic's loss, averaged over the batch."""
-    return -(target * log_probabilities).sum(-1).mean()
+def cross_entropy(target: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The critic's loss, averaged over the batch; its gradient by the logits; the probabilities of the logits."""
+    log_probabilities = logits.log_softmax(-1)
+    probabilities = log_probabilities.exp()
+    loss = -(target * log_probabilities).sum(-1).mean()
+    return loss, (probabilities - target).div_(len(target)), probabilities
+
+
+def mean(support: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Expected value of each distribution, (batch,), and its gradient by the logits: p_i (z_i - value)."""
+    probabilities = logits.softmax(-1)
+    values = probabilities @ support
+    return values, (support - values[:, None]).mul_(probabilities)
 
 
 def edge_mass(probabilities: Tensor) -> Tensor:
