@@ -17,7 +17,7 @@ import torch
 from benchmarks.report import write_report
 from vision_pwil.cli import run
 from vision_pwil.demonstrations.table import table
-from vision_pwil.tcc.memory import keep_freed_memory
+from vision_pwil.memory import keep_freed_memory
 from vision_pwil.tcc.recipes import RECIPES
 from vision_pwil.tcc.sampling import sample
 from vision_pwil.tcc.trainer import Trainer

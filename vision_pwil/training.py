@@ -21,6 +21,7 @@ from vision_pwil.agent import Act, Agent
 from vision_pwil.board import Board
 from vision_pwil.errors import InputError
 from vision_pwil.evaluations import Evaluations
+from vision_pwil.memory import keep_freed_memory
 from vision_pwil.replay import Replay, n_step_transitions
 from vision_pwil.rollout import Collect, TaskFactory, Trajectory, Worker
 from vision_pwil.run import Run
@@ -121,6 +122,7 @@ class Trainer:
     def train(self) -> bool:
         """Learn until the configured number of steps; False when a signal asked to stop before."""
         torch.set_num_threads(1)
+        keep_freed_memory()
         handlers = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
         collector = Worker(self.factory, self.act)
         evaluations = Evaluations(

@@ -22,10 +22,10 @@ from vision_pwil.board import open_writer
 from vision_pwil.cli import run
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
+from vision_pwil.memory import keep_freed_memory
 from vision_pwil.run import Row, Run
 from vision_pwil.tcc.alignment import kendall_tau, typical_distance
 from vision_pwil.tcc.board import write_alignment, write_projector
-from vision_pwil.tcc.memory import keep_freed_memory
 from vision_pwil.tcc.recipes import RECIPES, Recipe
 from vision_pwil.tcc.sampling import split
 from vision_pwil.tcc.trainer import Trainer

@@ -1,4 +1,4 @@
-"""Keep freed memory: the activations of a batch are tens of megabytes, mapped and cleared anew in every update."""
+"""Keep freed memory: what a batch needs, up to tens of megabytes, is else mapped and cleared anew in every update."""
 
 import ctypes
 import sys
@@ -7,7 +7,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3), from malloc.h
 
 
 def keep_freed_memory() -> None:
-    """Tell glibc to reuse large blocks instead of returning them to the kernel: updates become a fifth faster here.
+    """Tell glibc to reuse large blocks instead of returning them to the kernel: a tenth to a fifth of an update here.
 
     Other C libraries ignore it or lack it, and nothing but speed depends on it.
     """
