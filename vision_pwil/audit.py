@@ -140,7 +140,8 @@ def policy_play(task: DoorTask, policies: Sequence[Path], episodes: int, seed: i
 def audit(behaviours: Sequence[Behaviour], rewarder: Rewarder, show_progress: bool = True) -> Report:
     """Score every behaviour against the rewarder's atoms and judge the metric by what is known of them."""
     scores, held_out_costs = [], []
-    for behaviour in tqdm(behaviours, desc="auditing", unit="episode", disable=not show_progress, leave=False):
+    hidden = None if show_progress else True  # None: only a terminal shows it
+    for behaviour in tqdm(behaviours, desc="auditing", unit="episode", disable=hidden, leave=False):
         costs, rewards = rewarder.episode(behaviour.points, absorbing=behaviour.absorbing)
         masses = np.ones(len(behaviour.points))
         masses[-1] += len(costs) - len(masses)
