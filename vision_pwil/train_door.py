@@ -77,15 +77,16 @@ class TrainDoor:
 
 RECIPES = {
     "default": TrainDoor(
+        point_interval=4,
         training=TrainingConfig(
-            action_repeat=4, n_step=2, batch_size=128, update_interval=2.0, random_steps=3_000, noise_exponent=1.0
+            steps=300_000, action_repeat=4, n_step=3, batch_size=128, random_steps=3_000, noise_exponent=1.0
         ),
         agent=sac.SACConfig(
             actor_learning_rate=6e-4,
             critic_learning_rate=6e-4,
             temperature_learning_rate=1e-3,
             initial_temperature=0.2,
-            final_target_entropy=-4.0,
+            final_target_entropy=-3.0,
             critic_layer_norm=True,
             normalize=True,
         ),

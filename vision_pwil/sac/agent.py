@@ -38,7 +38,7 @@ class SACConfig:
     final_target_entropy: float | None = None
     """Where that aim moves to; None: it stays. After exploring, the hand has to be precise: when it
     was lowered, the door opened in one training episode of two, from one of ten (results/door). Not in the paper."""
-    entropy_updates: int = 75_000
+    entropy_updates: int = 25_000
     """Updates for which the aim stays, and as many again in which it moves there in a straight line."""
     critic_layer_norm: bool = False
     """Layer normalisation in the critics (Hiraoka et al. 2022, "DroQ"; Ball et al. 2023, "RLPD"); not in the paper."""
