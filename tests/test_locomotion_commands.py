@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import imageio.v3 as imageio
 import numpy as np
 import pytest
 
@@ -51,7 +52,6 @@ def check_curve(curve: list[Row]) -> None:
         ("d4pg", "state"),
         ("td3", "l2"),
         ("sac", "support"),
-        ("dac", "none"),
     ],
 )
 def test_smoke(agent, ablation, demos, tmp_path):
@@ -63,6 +63,19 @@ def test_smoke(agent, ablation, demos, tmp_path):
     assert config["prefill"] == (50_000 if (agent, ablation) == ("d4pg", "none") else 0)
 
 
+def test_a_run_is_looked_at(demos, tmp_path):
+    """DAC's, whose policy sees a bit more, and whose episodes end with a step that was not played."""
+    run("train_locomotion", "--env", ENV, "--agent", "dac", "--demos", demos, "--run", tmp_path, *TINY)
+    printed = run("evaluate", tmp_path, "--episodes", 1)
+    assert "task_return" in printed and "greedy_w1" in printed
+    last, mean = read_curve(tmp_path)[-1], json.loads((tmp_path / "evaluation.json").read_text())["mean"]
+    assert {"step": last["step"], **mean} == pytest.approx(last)  # the same episode as the run's own evaluation
+    film = imageio.imread(tmp_path / "policy.mp4", plugin="FFMPEG", index=None)
+    assert len(film) >= mean["steps"] and film.std() > 5
+    run("plot", tmp_path, "--out", tmp_path / "curves.png", "--interval", 10)
+    assert imageio.imread(tmp_path / "curves.png").shape[1] > 1_000  # three panels beside one another
+
+
 def test_an_expert_is_trained_recorded_and_cloned(tmp_path):
     played = ["--env", "Pendulum-v1", "--horizon", 25]
     run("train_expert", *played, "--agent", "sac", "--run", tmp_path / "expert", *TINY)
@@ -71,9 +84,11 @@ def test_an_expert_is_trained_recorded_and_cloned(tmp_path):
     own = Demonstrations.load(tmp_path / "own.demos")
     assert own.env_id == "Pendulum-v1" and [len(episode) for episode in own.episodes] == [25, 25]
     assert np.abs(np.concatenate([episode.actions for episode in own.episodes])).max() <= 2.0
+    run("evaluate", tmp_path / "expert", "--episodes", 1, "--no-video")
     clone = ["--agent", "bc", "--demos", tmp_path / "own.demos", "--run", tmp_path / "clone"]
     run("train_locomotion", *played, *clone, *TINY)
     check_curve(read_curve(tmp_path / "clone"))
+    run("evaluate", tmp_path / "clone", "--episodes", 1, "--no-video")
 
 
 def test_an_interrupted_run_ends_in_the_same_weights(demos, tmp_path):

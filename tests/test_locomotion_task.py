@@ -191,3 +191,15 @@ def test_prefill_needs_two_steps():
     single = Demonstrations((Episode(np.zeros((1, 2)), np.zeros((1, 1))),))
     with pytest.raises(InputError, match="--subsample"):
         prefill(single, Bounds(np.zeros(1), np.ones(1)), 10, n=1, alpha=5.0, gamma=0.9)
+
+
+@pytest.mark.parametrize("expert", [make_expert(ablation="l2", beta=2.0), make_expert(ablation="state"), None])
+def test_a_task_can_be_kept_in_a_file(expert, tmp_path):
+    factory = LocomotionTaskFactory("test/Grid-v0", 7, expert, absorbing_bit=True)
+    factory.save(tmp_path / "task.safetensors")
+    again = LocomotionTaskFactory.load(tmp_path / "task.safetensors")
+    assert (again.env_id, again.horizon, again.absorbing_bit) == ("test/Grid-v0", 7, True)
+    one, two = (each.build() for each in (factory, again))
+    played, same = (task.rollout(constant(0.3), seed=0) for task in (one, two))
+    np.testing.assert_array_equal(played.rewards, same.rewards)
+    assert one.measure(played) == two.measure(same)

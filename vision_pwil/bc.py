@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -78,7 +79,13 @@ class BC:
 
 
 def clone(
-    run: Run, states: np.ndarray, actions: np.ndarray, factory: TaskFactory, settings: BCConfig, config: TrainingConfig
+    run: Run,
+    states: np.ndarray,
+    actions: np.ndarray,
+    factory: TaskFactory,
+    settings: BCConfig,
+    config: TrainingConfig,
+    about: Mapping[str, Any] | None = None,
 ) -> None:
     """Fit for `config.steps` updates to expert pairs, with the evaluations of any other run.
 
@@ -91,7 +98,7 @@ def clone(
     nothing = np.zeros(len(states))
     replay.add(Transitions(states, actions, nothing, nothing, states))
     board = Board(run.events, 0)
-    evaluations = Evaluations(run, factory, act, board, config.evaluation_episodes, 0)
+    evaluations = Evaluations(run, factory, act, board, config.evaluation_episodes, 0, about)
     try:
         evaluations.owe(0, agent.policy(), agent.name)
         for step in tqdm(range(1, config.steps + 1), unit="update", dynamic_ncols=True):

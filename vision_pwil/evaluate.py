@@ -16,12 +16,11 @@ from vision_pwil.door_task import DoorTaskFactory, observe
 from vision_pwil.errors import InputError
 from vision_pwil.evaluations import EVALUATION
 from vision_pwil.files import replacing, write_text
-from vision_pwil.renderer import PRETTY, DoorRenderer
-from vision_pwil.rollout import Choose, Trajectory, environment_seed, held
+from vision_pwil.film import Film, film_door, film_environment
+from vision_pwil.locomotion_task import LocomotionTaskFactory
+from vision_pwil.rollout import Choose, Task, Trajectory, environment_seed, held
 
 TASK, VIDEO = "task.safetensors", "policy.mp4"
-STRIDE, FRAMES_PER_SECOND = 4, 25
-"""A step of the door takes 0.01 s: one frame in 4 at 25 a second is real time."""
 
 
 def load_policy(path: str | Path) -> Choose:
@@ -39,35 +38,50 @@ def load_policy(path: str | Path) -> Choose:
     return held(choose, about.get("action_repeat", 1))
 
 
+def load_task(run: Path) -> DoorTaskFactory | LocomotionTaskFactory:
+    """The task of a run, as the run kept it."""
+    if not (run / TASK).exists():
+        raise InputError(f"{run} is not the directory of a training run: it has no {TASK}.")
+    _, settings = checkpoint.load(run / TASK)
+    if "env_id" in settings:
+        return LocomotionTaskFactory.load(run / TASK)
+    encoder = run / "encoder.safetensors"
+    return DoorTaskFactory.load(run / TASK, str(encoder) if encoder.exists() else None)
+
+
 class Player:
     """A run's task and its latest policy."""
 
     def __init__(self, run: Path) -> None:
-        if not (run / TASK).exists():
-            raise InputError(f"{run} is not the directory of a run on the door: it has no {TASK}.")
-        encoder = run / "encoder.safetensors"
-        self.task = DoorTaskFactory.load(run / TASK, str(encoder) if encoder.exists() else None).build()
+        self.factory = load_task(run)
+        self.task: Task = self.factory.build()
         self._policy, about = checkpoint.load_policy(run / "policy.safetensors")
-        self._act, self._repeat, self.step = agents.ACTS[about["agent"]], about["action_repeat"], about["step"]
+        self._act, self._repeat, self.step = agents.ACTS[about["agent"]], about.get("action_repeat", 1), about["step"]
 
     def play(self, index: int) -> Trajectory:
         """An evaluation episode, without exploration noise."""
-        seed = environment_seed((0, EVALUATION, index))
         choose = held(lambda observation, _: self._act(self._policy, observation), self._repeat)
-        return self.task.rollout(choose, seed, evaluating=True)
+        return self.task.rollout(choose, self._seed(index), evaluating=True)
+
+    def film(self, index: int) -> Film:
+        """The same episode in large frames."""
+        trajectory = self.play(index)
+        if isinstance(self.factory, DoorTaskFactory):
+            return film_door(trajectory)
+        return film_environment(self.factory.env_id, self.factory.horizon, self._seed(index), trajectory)
+
+    def _seed(self, index: int) -> int:
+        return environment_seed((0, EVALUATION, index))
 
 
 def film(run: Path, name: str = VIDEO, episodes: int = 3) -> Path:
     """Film the policy's first evaluation episodes in large frames, to `name` in the run; each end is held a second."""
     player, pictures = Player(run), []
-    with DoorRenderer(PRETTY) as renderer:
-        for index in tqdm(range(episodes), desc="filming", unit="episode", leave=False):
-            record = player.play(index).record
-            qpos = np.concatenate([record["qpos"][::STRIDE], record["qpos"][-1:]])
-            frames = renderer.render_many(qpos, record["place"])
-            pictures += [frames, np.repeat(frames[-1:], FRAMES_PER_SECOND, axis=0)]
+    for index in tqdm(range(episodes), desc="filming", unit="episode", leave=False):
+        frames, rate = player.film(index)
+        pictures += [frames, np.repeat(frames[-1:], round(rate), axis=0)]
     with replacing(run / name) as temporary:
-        imageio.imwrite(temporary, np.concatenate(pictures), plugin="FFMPEG", fps=FRAMES_PER_SECOND)
+        imageio.imwrite(temporary, np.concatenate(pictures), plugin="FFMPEG", fps=rate)
     return run / name
 
 
@@ -76,7 +90,7 @@ class Evaluate:
     """Play a run's latest policy without exploration noise."""
 
     run: Annotated[Path, tyro.conf.Positional]
-    """Directory of a run on the door."""
+    """Directory of a run: train_door, train_locomotion or train_expert."""
     episodes: int = 10
     """Episodes to play; the first 10 are those of the run's own evaluations."""
     video: bool = True
@@ -98,7 +112,10 @@ def main(config: Evaluate) -> None:
     write_text(config.run / "evaluation.json", json.dumps(summary, indent=2) + "\n")
     print(f"The policy of step {player.step}; written to {config.run / 'evaluation.json'}.")
     if config.video:
-        print(f"Video: {film(config.run, episodes=min(3, config.episodes))}")
+        try:
+            print(f"Video: {film(config.run, episodes=min(3, config.episodes))}")
+        except InputError as error:
+            print(f"No video: {error}")
 
 
 if __name__ == "__main__":

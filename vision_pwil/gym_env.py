@@ -87,11 +87,11 @@ class FlatEnv:
                 )
 
 
-def make(env_id: str, horizon: int | None = None) -> gym.Env[Any, Any]:
+def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any, Any]:
     """`gymnasium.make`, its errors as one sentence, its checks at every step off."""
     mujoco.set_mju_user_warning(_warn)
     try:
-        return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True)
+        return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
     except (gym.error.Error, ImportError) as error:
         raise InputError(f'There is no Gymnasium environment "{env_id}" here: {error}') from None
 

@@ -6,10 +6,13 @@ episode is cut, and the last state's value is bootstrapped as usual. Without dem
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import torch
 
+from vision_pwil import checkpoint
 from vision_pwil.coupling import GreedyCoupling
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.metric import StandardizedEuclidean
@@ -63,6 +66,20 @@ class LocomotionTaskFactory:
     def build(self) -> "LocomotionTask":
         """Make the environment and the rewarder."""
         return LocomotionTask(self)
+
+    def save(self, path: Path) -> None:
+        """Write everything, so that the run can be evaluated without its demonstrations."""
+        known = {} if self.expert is None else vars(self.expert)
+        arrays = {name: torch.from_numpy(value) for name, value in known.items() if isinstance(value, np.ndarray)}
+        expert = {name: value for name, value in known.items() if name not in ("states", "actions")}
+        checkpoint.save(path, arrays, {**vars(self), "expert": expert})
+
+    @classmethod
+    def load(cls, path: Path) -> "LocomotionTaskFactory":
+        """Read what `save` wrote."""
+        arrays, plain = checkpoint.load(path)
+        known = {"actions": None, **{name: array.numpy() for name, array in arrays.items()}, **plain["expert"]}
+        return cls(**{**plain, "expert": Expert(**known) if plain["expert"] else None})
 
 
 class LocomotionTask:

@@ -10,6 +10,7 @@ from typing import Literal
 import tyro
 
 from vision_pwil import agents, choices, cli, d4pg, sac, td3
+from vision_pwil.evaluate import TASK
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.locomotion_task import LocomotionTaskFactory
 from vision_pwil.replay import Replay
@@ -59,6 +60,7 @@ def main(config: TrainExpert) -> None:
         agent = agents.build(config.settings, env.observation_size, env.action_size, training.seed)
         replay = Replay(training.replay_capacity, env.observation_size, env.action_size, training.seed)
         factory = LocomotionTaskFactory(config.env, config.horizon)
+        factory.save(run.path / TASK)
         act, about = agents.ACTS[config.agent], about_policy(config.env, env.horizon)
         finished = Trainer(run, agent, act, factory, replay, training, about).train()
         report(run, finished)

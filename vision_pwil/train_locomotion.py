@@ -14,6 +14,7 @@ from vision_pwil import agents, bc, choices, cli, d4pg, dac, sac, td3
 from vision_pwil.agent import Agent
 from vision_pwil.demonstrations import Demonstrations, choose, read, subsample
 from vision_pwil.errors import InputError
+from vision_pwil.evaluate import TASK
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTaskFactory
 from vision_pwil.prefill import prefill
@@ -133,14 +134,16 @@ def main(config: TrainLocomotion) -> None:
     )
     settings = {**asdict(config), "checksum": chosen.checksum}
     with Run(config.run or default_run(config.env, config.agent), settings, free=(*FREE, "run", "demos")) as run:
+        factory.save(run.path / TASK)
+        about = about_policy(config.env, env.horizon)
         if isinstance(config.settings, bc.BCConfig):
             assert actions is not None
             pairs = states, env.bounds.to_policy(actions)
-            bc.clone(run, *pairs, factory, config.settings, config.training)
+            bc.clone(run, *pairs, factory, config.settings, config.training, about)
             finished = True
         else:
             agent, replay = _learner(config, env, states, actions, kept, ends=sum(e.absorbing for e in chosen.episodes))
-            act, about = agents.ACTS[config.agent], about_policy(config.env, env.horizon)
+            act = agents.ACTS[config.agent]
             finished = Trainer(run, agent, act, factory, replay, config.training, about).train()
         report(run, finished)
 
@@ -183,12 +186,13 @@ def default_run(env_id: str, name: str) -> str:
 
 
 def report(run: Run, finished: bool) -> None:
-    """Say how it went, and where to look."""
+    """Keep the outcome; say how it went, and where to look."""
     curve = run.read_curve()
+    run.write_summary({"finished": finished, **(curve[-1] if curve else {})})
     if curve:
         print("last evaluation:", ", ".join(f"{name} {value:.4g}" for name, value in curve[-1].items()))
     state = "The run is" if finished else "Stopped; the same command continues. The run is"
-    print(f"{state} in {run.path}: curve.csv, or `tensorboard --logdir {run.path}`.")
+    print(f"{state} in {run.path}: `python -m vision_pwil.evaluate {run.path}` plays it.")
 
 
 if __name__ == "__main__":
