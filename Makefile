@@ -7,7 +7,7 @@ ARGS   ?=
 STEPS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help door test test-all lint type format bench notebooks gl clean
+.PHONY: help install docs door test test-all lint type format bench notebooks gl clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -26,6 +26,8 @@ $(VENV)/.dev: $(VENV)/.base
 $(VENV)/.all: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers,notebooks,sweeps]"
 	touch $@
+
+install: $(VENV)/.base gl  ## set everything up, and nothing else
 
 gl:  ## install the system OpenGL libraries where they are missing
 	@sh tools/install_gl.sh
@@ -49,6 +51,9 @@ type: $(VENV)/.dev  ## mypy
 format: $(VENV)/.dev  ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.dev  ## write docs/commands.md anew from every --help
+	$(BIN)/python tools/commands.py
 
 bench: $(VENV)/.dev gl  ## every benchmark, one after the other
 	for b in benchmarks/[a-z]*.py; do $(BIN)/python -m benchmarks.$$(basename $$b .py) || exit 1; done

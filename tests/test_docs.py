@@ -1,0 +1,173 @@
+"""The documentation holds: links lead somewhere, commands have their options, code compiles, worked examples run."""
+
+import ast
+import functools
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tools import commands
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(
+    path for pattern in ("*.md", "docs/*.md", "results/**/*.md", "notebooks/*.md") for path in ROOT.glob(pattern)
+)
+WRITTEN = [page for page in PAGES if page != commands.PAGE]  # by people
+EXAMPLES = {"own-environment.md": [], "own-videos.md": ["own-environment.md"]}
+"""Pages whose every block runs, with the pages whose files they build on."""
+TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """Fenced text and its language, or text indented by four spaces, which has none."""
+
+    language: str
+    text: str
+
+
+def blocks(page: str) -> list[Block]:
+    found = re.findall(r"^```(\w*)\n(.*?)^```$|(?<=\n\n)((?:^ {4}[^\n]*\n)+)", page, re.MULTILINE | re.DOTALL)
+    return [Block(language, fenced or indented) for language, fenced, indented in found]
+
+
+def command_lines(page: str) -> Iterator[list[str]]:
+    """The words of each command in blocks and in `code`; a line that ends in a backslash goes on."""
+    shell = [block.text for block in blocks(page) if block.language in ("", "sh")]
+    inline = [code for code in re.findall(r"`([^`\n]+)`", page) if re.match(r"(python|make) ", code)]
+    for line in "\n".join([*shell, *inline]).replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        while words and re.match(r"\w+=", words[0]):  # variables before a command
+            words.pop(0)
+        if words and words[0] in ("python", "make"):
+            yield words
+
+
+@functools.cache
+def help_text(module: str, *arguments: str) -> str:
+    return commands.help_text(module, *arguments)
+
+
+def complaint(words: list[str], modules: list[str]) -> str | None:
+    """What is wrong with a documented command line, if anything."""
+    if words[0] == "make":
+        return next((f"no target {word}" for word in words[1:] if "=" not in word and word not in TARGETS), None)
+    if words[1] != "-m" or not words[2].startswith(("vision_pwil", "benchmarks")):
+        return None
+    module, arguments = words[2], words[3:]
+    if module not in modules:
+        return f"no command {module}"
+    chosen = [word for pair in pairwise(arguments) if pair[0] in commands.DECIDING for word in pair]
+    if names := commands.subcommands(help_text(module)):
+        if arguments and arguments[0] not in [*names, "--help"]:
+            return f"no subcommand {arguments[0]}"
+        chosen = [*arguments[:1], *chosen]
+    known = re.findall(r"--[a-z][\w-]*", " ".join(commands.options(help_text(module, *chosen))))
+    named = [word.partition("=")[0] for word in arguments if word.startswith("--")]
+    return next((f"no option {option}" for option in named if option not in [*known, "--help"]), None)
+
+
+def links(page: str) -> list[str]:
+    prose = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"\]\(([^)\s]+)\)", prose)
+
+
+def anchors(page: str) -> set[str]:
+    """The names that a heading has as the end of a link."""
+    headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken(link: str, page: Path) -> bool:
+    path, _, anchor = link.partition("#")
+    target = page.parent / path if path else page
+    if not target.exists():
+        return True
+    return bool(anchor) and anchor not in anchors(target.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    local = [link for link in links(page.read_text()) if not link.startswith(("https://", "http://"))]
+    assert not [link for link in local if broken(link, page)]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_have_their_options(page: Path) -> None:
+    modules = commands.modules()
+    wrong = [(" ".join(words), complaint(words, modules)) for words in command_lines(page.read_text())]
+    assert not [line for line in wrong if line[1]]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_compiles_and_its_imports_exist(page: Path) -> None:
+    for block in blocks(page.read_text()):
+        for node in ast.parse(block.text).body if block.language == "python" else ():
+            if isinstance(node, ast.Import | ast.ImportFrom) and not re.search(r"\b(reach|draw)\b", ast.unparse(node)):
+                exec(compile(ast.Module([node], []), page.name, "exec"), {})  # reach and draw are the pages' own
+
+
+def test_a_wrong_page_is_found_out() -> None:
+    modules = commands.modules()
+    page = """
+```sh
+python -m vision_pwil.train_door --steps 10 --recipe paper   # --not-an-option
+OMP_NUM_THREADS=1 python -m vision_pwil.train_door \\
+    --stepz 10
+python -m vision_pwil.train_locomotion --agent sac --polyak 0.01
+python -m vision_pwil.train_locomotion --polyak 0.01
+make door STEPS=10
+make doors
+```
+
+    python -m vision_pwil.nothing
+    python -m vision_pwil.demonstrations render a b --sheet c
+    python -m vision_pwil.demonstrations render a b --only-absorbing
+    python -m vision_pwil.demonstrations rendered
+
+and `python -m benchmarks.sac --batches 3`.
+"""
+    assert [complaint(words, modules) for words in command_lines(page)] == [
+        None,
+        "no option --stepz",
+        None,
+        "no option --polyak",
+        None,
+        "no target doors",
+        "no command vision_pwil.nothing",
+        None,
+        "no option --only-absorbing",
+        "no subcommand rendered",
+        "no option --batches",
+    ]
+    readme = ROOT / "README.md"
+    assert not broken("docs/choices.md#the-door", readme)
+    assert broken("docs/choices.md#the-window", readme) and broken("docs/nothing.md", readme)
+    assert links("[a](b.md) `[c](d.md)` ![e](f.png)\n```sh\n[g](h)\n```\n") == ["b.md", "f.png"]
+
+
+def test_the_command_reference_is_up_to_date() -> None:
+    assert commands.PAGE.read_text() == commands.page(), "write it anew: python tools/commands.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_worked_examples_run(page: str, tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    for name in (*EXAMPLES[page], page):
+        for block in blocks((ROOT / "docs" / name).read_text()):
+            if block.language == "python":
+                (tmp_path / block.text.split()[1]).write_text(block.text)
+            elif block.language == "sh" and name == page:
+                done = subprocess.run(
+                    block.text, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True
+                )
+                assert done.returncode == 0, f"{block.text}\n{done.stderr}"
