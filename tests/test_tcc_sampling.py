@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from vision_pwil.errors import InputError
-from vision_pwil.tcc.grid import grid
-from vision_pwil.tcc.recipes import RECIPES, Recipe
+from vision_pwil.tcc.recipes import Recipe
 from vision_pwil.tcc.sampling import pad, pairs, sample, split
 
 PLAIN = replace(Recipe(), batch_size=2, subsampling=4, shift=0, brightness=0.0)
@@ -81,11 +80,3 @@ def test_folds_hold_out_every_video_once() -> None:
         split(25, 5, 5, seed=0)
     with pytest.raises(InputError, match="two videos each"):
         split(3, 2, 0, seed=0)
-
-
-def test_the_grid_is_the_papers() -> None:
-    recipes = grid()
-    assert len(recipes) == len(set(recipes.values())) == 4 * 3 * 3
-    chosen = recipes["batch16-every4-rate0.001"]
-    assert (chosen.batch_size, chosen.subsampling, chosen.learning_rate) == (16, 4, 1e-3)
-    assert replace(chosen, batch_size=4, subsampling=8, learning_rate=1e-4) == RECIPES["paper"]
