@@ -79,13 +79,16 @@ def test_a_perfect_cycle_costs_nothing_and_a_collapsed_one_log_n() -> None:
     assert losses.classification(collapsed, collapsed, mask, mask).item() == pytest.approx(math.log(5))
 
 
-def time_contrast_loop(z: np.ndarray, time: np.ndarray, video: np.ndarray, temperature: float, width: float) -> float:
+def time_contrast_loop(
+    z: np.ndarray, time: np.ndarray, video: np.ndarray, temperature: float, width: float, composites: np.ndarray
+) -> float:
     terms = []
     for i in range(len(z)):
         others = [k for k in range(len(z)) if video[k] != video[i]]
         target = np.array([math.exp(-((time[i] - time[k]) ** 2) / (2 * width**2)) for k in others])
         found = np.array([math.exp(-((z[i] - z[k]) ** 2).sum() / temperature) for k in others])
-        terms.append(-(target / target.sum() * np.log(found / found.sum())).sum())
+        wrong = sum(math.exp(-((z[i] - each) ** 2).sum() / temperature) for each in composites)
+        terms.append(-(target / target.sum() * np.log(found / (found.sum() + wrong))).sum())
     return float(np.mean(terms))
 
 
@@ -94,6 +97,10 @@ def test_time_contrast_is_that_of_a_loop_and_has_its_gradient() -> None:
     z = torch.randn(7, 3, generator=generator, dtype=torch.float64, requires_grad=True)
     time = torch.tensor([0.0, 0.5, 1.0, 0.1, 0.9, 0.2, 0.6], dtype=torch.float64)
     video = torch.tensor([0, 0, 0, 1, 1, 2, 2])
-    expected = time_contrast_loop(z.detach().numpy(), time.numpy(), video.numpy(), 2.0, 0.2)
+    composites = torch.randn(4, 3, generator=generator, dtype=torch.float64, requires_grad=True)
+    arrays = z.detach().numpy(), time.numpy(), video.numpy()
+    expected = time_contrast_loop(*arrays, 2.0, 0.2, np.empty((0, 3)))
     assert losses.time_contrast(z, time, video, 2.0, 0.2).item() == pytest.approx(expected, rel=1e-9)
-    assert torch.autograd.gradcheck(lambda x: losses.time_contrast(x, time, video, 2.0, 0.2), (z,))
+    expected = time_contrast_loop(*arrays, 2.0, 0.2, composites.detach().numpy())
+    assert losses.time_contrast(z, time, video, 2.0, 0.2, composites).item() == pytest.approx(expected, rel=1e-9)
+    assert torch.autograd.gradcheck(lambda x, y: losses.time_contrast(x, time, video, 2.0, 0.2, y), (z, composites))

@@ -8,9 +8,9 @@ import torch
 
 from vision_pwil.errors import InputError
 from vision_pwil.tcc.recipes import Recipe
-from vision_pwil.tcc.sampling import pad, pairs, sample, split
+from vision_pwil.tcc.sampling import composites, pad, pairs, sample, split
 
-PLAIN = replace(Recipe(), batch_size=2, subsampling=4, shift=0, brightness=0.0)
+PLAIN = replace(Recipe(), batch_size=2, subsampling=4, shift=0, brightness=0.0, composites=0.0)
 
 
 def numbered(lengths: list[int]) -> list[torch.Tensor]:
@@ -80,3 +80,39 @@ def test_folds_hold_out_every_video_once() -> None:
         split(25, 5, 5, seed=0)
     with pytest.raises(InputError, match="two videos each"):
         split(3, 2, 0, seed=0)
+
+
+def test_a_composite_shows_two_times_of_one_video() -> None:
+    length = 20
+    video = torch.zeros(length, 84, 84, 3, dtype=torch.uint8)
+    values = torch.arange(length, dtype=torch.uint8)[:, None, None, None] * 10
+    video[:, 10:20, 10:20] = values  # two things that change together, apart from each other both ways
+    video[:, 60:75, 60:75] = values
+    mixed = composites(video, 50, np.random.default_rng(0))
+    assert len(mixed) == 50
+    for frame in mixed:
+        first, second = int(frame[10, 10, 0]), int(frame[60, 60, 0])
+        assert (frame[10:20, 10:20] == first).all() and (frame[60:75, 60:75] == second).all()
+        frame[10:20, 10:20] = frame[60:75, 60:75] = 0
+        assert not frame.any()
+        apart = abs(first - second) // 10
+        assert min(apart, length - apart) >= length // 5
+
+
+def test_where_nothing_can_be_mixed_there_is_no_composite() -> None:
+    rng = np.random.default_rng(0)
+    still = torch.full((10, 84, 84, 3), 7, dtype=torch.uint8)
+    assert len(composites(still, 5, rng)) == 0
+    still[:, 40, 40] = torch.arange(10, dtype=torch.uint8)[:, None]  # a single point has no two sides
+    assert len(composites(still, 5, rng)) == 0
+    assert len(composites(still[:1], 5, rng)) == 0
+
+
+def test_composites_follow_the_frames_of_a_batch() -> None:
+    videos = [torch.randint(0, 256, (16, 84, 84, 3), dtype=torch.uint8) for _ in range(4)]
+    recipe = replace(PLAIN, brightness=0.3, composites=0.5)
+    plain, batch = sample(videos, replace(recipe, composites=0.0), 0, 0), sample(videos, recipe, 0, 0)
+    assert len(batch.frames) == len(batch.brightness) == 16 + 8 and len(batch.time) == len(batch.video) == 16
+    assert plain.lengths == batch.lengths == [4] * 4
+    # A composite is as bright as the video it comes from.
+    assert torch.equal(batch.brightness[16:].view(4, 2), batch.brightness[:16].view(4, 4)[:, :2])

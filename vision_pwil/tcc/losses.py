@@ -72,14 +72,20 @@ LOSSES: dict[str, Callable[..., Tensor]] = {
 }
 
 
-def time_contrast(z: Tensor, time: Tensor, video: Tensor, temperature: float, width: float) -> Tensor:
+def time_contrast(
+    z: Tensor, time: Tensor, video: Tensor, temperature: float, width: float, composites: Tensor | None = None
+) -> Tensor:
     """Cross-entropy between who is near in time and who is near in the embedding, across videos; needs no labels.
 
     `z` (n,d) are frames of several videos, `time` (n,) their times as a share of their video, `video` (n,) their
     videos. Among the frames of the other videos, frame i should find frame k with probability proportional to a
     Gaussian of `width` in time: the sequence contrastive loss of Chen et al. 2022, taken from one video to another.
+    `composites` (m,d), frames that never were, should be found by none.
     """
     same = video[:, None] == video[None, :]
     target = (-(time[:, None] - time[None, :]).square() / (2 * width**2)).masked_fill(same, -torch.inf).softmax(-1)
-    near = similarity(z, z, torch.ones_like(video, dtype=torch.bool), temperature).masked_fill(same, -torch.inf)
-    return -(target * near.log_softmax(-1).masked_fill(same, 0)).sum(-1).mean()
+    others = z if composites is None else torch.cat([z, composites])
+    near = similarity(z, others, torch.ones(len(others), dtype=torch.bool), temperature)
+    hidden = torch.nn.functional.pad(same, (0, len(others) - len(z)))
+    log_probability = near.masked_fill(hidden, -torch.inf).log_softmax(-1)[:, : len(z)]
+    return -(target * log_probability.masked_fill(same, 0)).sum(-1).mean()

@@ -29,6 +29,9 @@ class Recipe:
     at like shares of their videos attract, others repel. Gives the waiting hand an order, which TCC alone collapses."""
     time_width: float = 0.1
     """Standard deviation of "like shares" as a part of the video's length: the speeds of people differ."""
+    composites: float = 0.5
+    """Frames that never were, for each frame of the batch: two times of a video on either side of a cut. The
+    contrastive loss pushes them away from the real ones; else the hand alone may look like the task done."""
     shift: int = 4
     """Largest random shift in pixels, one for all frames of a video."""
     brightness: float = 0.1
@@ -49,6 +52,7 @@ RECIPES = {
         learning_rate=1e-4,
         every_pair=False,
         time_contrast=0.0,
+        composites=0.0,
         shift=0,
         brightness=0.0,
         schedule="constant",

@@ -14,14 +14,16 @@ from vision_pwil.encoder import SIZE
 from vision_pwil.errors import InputError
 from vision_pwil.tcc.recipes import Recipe
 
+_FAIR = 0.15  # least share of the difference of two frames on either side of a composite's cut
+
 
 class Batch(NamedTuple):
     """Frames of several videos, one video after the other."""
 
     frames: Tensor
-    """(n,84,84,3) uint8."""
+    """(n+m,84,84,3) uint8: n frames of the videos, then m composites of them."""
     brightness: Tensor
-    """(n,1,1,1) factor of the pixel values, one for each video."""
+    """(n+m,1,1,1) factor of the pixel values, one for each video."""
     time: Tensor
     """(n,) time of each frame as a share of its video's length, 0 to 1."""
     video: Tensor
@@ -50,7 +52,7 @@ def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> 
     wanted = 2 * recipe.batch_size
     order = np.concatenate([rng.permutation(len(videos)) for _ in range(-(-wanted // len(videos)))])[:wanted]
     pixels = torch.arange(SIZE)
-    frames, brightness, time, lengths = [], [], [], []
+    frames, mixed, factors, time, lengths = [], [], [], [], []
     for number in order.tolist():
         video = videos[number]
         # An offset beyond a short video would leave it empty.
@@ -59,16 +61,41 @@ def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> 
         # Shifting repeats the edge; the same for all frames, or the shift would tell them apart.
         rows, columns = (pixels + down).clamp(0, SIZE - 1), (pixels + right).clamp(0, SIZE - 1)
         frames.append(video[index[:, None, None], rows[:, None], columns])
-        brightness.append(torch.full((len(index), 1, 1, 1), 1 + recipe.brightness * rng.uniform(-1, 1)))
+        factors.append(1 + recipe.brightness * rng.uniform(-1, 1))
+        mixed.append(composites(frames[-1], int(recipe.composites * len(index)), rng))
         time.append(index / (len(video) - 1))
         lengths.append(len(index))
+    parts = [*frames, *mixed]
+    brightness = torch.tensor([*factors, *factors]).repeat_interleave(torch.tensor([len(part) for part in parts]))
     return Batch(
-        torch.cat(frames),
-        torch.cat(brightness).float(),
+        torch.cat(parts),
+        brightness[:, None, None, None].float(),
         torch.cat(time),
         torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths)),
         lengths,
     )
+
+
+def composites(frames: Tensor, count: int, rng: np.random.Generator) -> Tensor:
+    """Up to `count` frames that never were: one part of a frame beside the other part of a frame at another time.
+
+    The cut is straight, upright or level. It lies where the two differ least, so that it cannot be seen, with no less
+    than `_FAIR` of what differs on either side; where that cannot be, there is no composite.
+    """
+    if len(frames) < 2 or not count:
+        return frames[:0]
+    first = torch.from_numpy(rng.integers(len(frames), size=count))
+    nearest = max(1, len(frames) // 5)
+    second = (first + torch.from_numpy(rng.integers(nearest, len(frames) - nearest + 1, size=count))) % len(frames)
+    upright = torch.from_numpy(rng.random(count) < 0.5)
+    one, other = frames[first], frames[second]
+    differs = (one.int() - other.int()).abs().sum(-1).float()
+    lines = torch.where(upright[:, None], differs.sum(1), differs.sum(2))
+    share = lines.cumsum(1) / lines.sum(1, keepdim=True)
+    fair = (share >= _FAIR) & (share <= 1 - _FAIR)
+    here = torch.arange(SIZE) <= lines.masked_fill(~fair, torch.inf).argmin(1)[:, None]
+    mask = torch.where(upright[:, None, None], here[:, None, :], here[:, :, None])
+    return torch.where(mask[..., None], one, other)[fair.any(1)]
 
 
 def pad(embeddings: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor]:

@@ -65,13 +65,16 @@ class Trainer:
 
     def _losses(self, embeddings: Tensor, batch: Batch) -> dict[str, Tensor]:
         recipe = self.recipe
+        embeddings, composites = embeddings.split([len(batch.time), len(embeddings) - len(batch.time)])
         z, mask = pad(embeddings, batch.lengths)
         u, v = pairs(len(batch.lengths), recipe.every_pair).T
         options = {"smoothing": recipe.label_smoothing} if recipe.loss == "classification" else {}
         cycle = losses.LOSSES[recipe.loss](z[u], z[v], mask[u], mask[v], recipe.temperature, **options)
         terms = {"cycle": cycle}
         if recipe.time_contrast:
-            contrast = losses.time_contrast(embeddings, batch.time, batch.video, recipe.temperature, recipe.time_width)
+            contrast = losses.time_contrast(
+                embeddings, batch.time, batch.video, recipe.temperature, recipe.time_width, composites
+            )
             terms["time_contrast"] = recipe.time_contrast * contrast
         return terms
 
