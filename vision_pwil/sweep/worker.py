@@ -39,8 +39,8 @@ def _wait_until_free(folder: Path) -> None:
                 time.sleep(0.5)
 
 
-def start(trial: Trial, cpus: int, directory: Path, note: str = "") -> subprocess.Popen:
-    """Run the trial's command as one would by hand in `directory`; what it prints goes to its log."""
+def start(trial: Trial, cpus: int, note: str = "") -> subprocess.Popen:
+    """Run the trial's command as one would by hand; what it prints goes to its log."""
     trial.folder.mkdir(parents=True, exist_ok=True)
     _wait_until_free(trial.folder)
     threads = {f"{library}_NUM_THREADS": str(cpus) for library in ("OMP", "OPENBLAS", "MKL")}
@@ -49,7 +49,6 @@ def start(trial: Trial, cpus: int, directory: Path, note: str = "") -> subproces
         log.flush()
         return subprocess.Popen(
             [sys.executable, *trial.command],
-            cwd=directory,
             env={**os.environ, **threads, "TQDM_MININTERVAL": "5"},
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -66,9 +65,10 @@ class Worker(Trainable):
         """Start, or go on with, the trial."""
         import ray
 
+        os.chdir(config["directory"])  # where the sweep was started: its paths hold here
         self.trial: Trial = config["trial"]
         node = f" node {ray.get_runtime_context().get_node_id()}"
-        self.process = start(self.trial, config["cpus"], Path(config["directory"]), node)
+        self.process = start(self.trial, config["cpus"], node)
 
     def step(self) -> dict[str, Any]:
         """Look at the process for a while: done, still at it, or failed in a way that would fail again."""
