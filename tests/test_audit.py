@@ -10,7 +10,7 @@ import pytest
 
 from tests.shared import DOOR, needs_shared
 from vision_pwil import checkpoint
-from vision_pwil.audit import FROZEN, HELD_OUT, REVERSED, Behaviour, Score, audit, judge, parts
+from vision_pwil.audit import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, Score, audit, judge, parts
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.encoder import Encoder
 from vision_pwil.renderer import RenderSettings
@@ -30,6 +30,9 @@ def test_figures_by_hand():
     report = judge(scores, median_cost=2.0)
     assert report.separation == 1.5
     assert report.over_reversed == 90 / 75
+    assert report.over_pantomime is None
+    posed = judge([*scores, score(PANTOMIME, 72, 0)], 2.0)  # told, but not part of the verdict
+    assert (posed.over_pantomime, posed.separation) == (90 / 72, 1.5)
     assert report.spearman == pytest.approx(0.0)
     assert report.suggested_beta == pytest.approx(np.log(2) / 2)  # exp(-beta 2) = 1/2
     assert report.verdict == "cannot rank"
@@ -89,7 +92,7 @@ def test_command_on_ones_own_videos(tmp_path):
         *("--out", tmp_path / "out", "--horizon", 20),
     )
     assert done.returncode == 0, done.stderr
-    assert HELD_OUT in done.stdout and "This metric" in done.stdout
+    assert HELD_OUT in done.stdout and PANTOMIME in done.stdout and "This metric" in done.stdout
     assert (tmp_path / "out" / "audit.png").read_bytes().startswith(b"\x89PNG")
     scores = json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]
     assert len(scores) == 2 * 11  # two held-out videos: whole, reversed, nine frozen

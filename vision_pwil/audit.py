@@ -1,8 +1,8 @@
 """Does a learned metric rank behaviour? Asked before anyone spends hours of RL on it: `python -m vision_pwil.audit`.
 
 With atoms from the training demonstrations, the PWIL reward of behaviour whose worth is known: demonstrations that were
-held out; random play; doing nothing; held-out demonstrations played backwards, or stopped part of the way. A metric
-that does not pay the first best cannot teach the task, whatever its Kendall's tau.
+held out; random play; doing nothing; held-out demonstrations played backwards, or stopped part of the way, or with the
+door held shut. A metric that does not pay the first best cannot teach the task, whatever its Kendall's tau.
 """
 
 import json
@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from vision_pwil import cli
 from vision_pwil.demonstrations import Demonstrations, read
-from vision_pwil.demonstrations.door import render_door
+from vision_pwil.demonstrations.door import render_door, replay
 from vision_pwil.demonstrations.table import table
 from vision_pwil.door_env import ENV_ID, HORIZON, OPEN_ANGLE
 from vision_pwil.door_task import DoorTask, DoorTaskFactory, pixel_atoms
@@ -33,7 +33,7 @@ from vision_pwil.tcc.sampling import split
 from vision_pwil.wasserstein import exact_w1
 
 HELD_OUT, REVERSED, FROZEN = "held-out demonstrations", "reversed demonstrations", "frozen part of the way"
-POLICY = "policy"
+PANTOMIME, POLICY = "the hand alone, door shut", "policy"
 FRACTIONS = tuple(k / 10 for k in range(1, 10))
 SEPARATION, SPEARMAN = 1.5, 0.9
 """What a metric should reach: worst held-out return over best non-expert, and correlation of return with progress."""
@@ -77,6 +77,9 @@ class Report:
     over_reversed: float
     """Worst held-out over best reversed demonstration. A coupling hardly sees the order of frames, only which are
     visited and for how long, so this is at most about horizon over length of a demonstration."""
+    over_pantomime: float | None
+    """Worst held-out demonstration over best pantomime of one, where the environment is known: the hand moves as
+    recorded, the door stays shut. What an agent can earn by posing; nearer to 1, the metric will be hacked."""
     spearman: float
     """Rank correlation of return with the fraction shown, the mean over held-out demonstrations."""
     suggested_beta: float
@@ -129,6 +132,16 @@ def _playing(actions: np.ndarray) -> Choose:
     return lambda _, step: actions[step]
 
 
+def pantomime(task: DoorTask, demonstrations: Demonstrations, numbers: Sequence[int]) -> Iterator[Behaviour]:
+    """The hand's motion of demonstrations of the door, the door not moving with it."""
+    chosen = Demonstrations(tuple(demonstrations.episodes[i] for i in numbers), demonstrations.env_id)
+    for number, played, episode in zip(numbers, replay(chosen, task.settings.open_angle), chosen.episodes, strict=True):
+        qpos = played.qpos.copy()
+        qpos[:, task.env.hinge] = 0.0
+        points = task.embed(qpos, (episode.initial_state or {})["door_body_pos"])
+        yield Behaviour(PANTOMIME, points, demonstration=number)
+
+
 def policy_play(task: DoorTask, policies: Sequence[Path], episodes: int, seed: int) -> Iterator[Behaviour]:
     """What given policies do; how good they are is not known, so they do not enter the verdict."""
     for path in policies:
@@ -165,6 +178,7 @@ def judge(scores: list[Score], median_cost: float) -> Report:
     """The figures and the verdict; `median_cost` is scale times the median greedy cost of held-out steps."""
     experts = [score.imitation_return for score in scores if score.expert]
     backwards = [score.imitation_return for score in scores if score.group == REVERSED]
+    posing = [score.imitation_return for score in scores if score.group == PANTOMIME]
     idle = [score.imitation_return for score in scores if not score.expert and _gets_nowhere(score)]
     separation, over_reversed = min(experts) / max(idle), min(experts) / max(backwards)
     correlations = []
@@ -177,13 +191,15 @@ def judge(scores: list[Score], median_cost: float) -> Report:
         verdict = "ranks well"
     elif separation <= 1 or spearman <= 0:
         verdict = "cannot rank"
-    return Report(scores, separation, over_reversed, spearman, float(np.log(2) / max(median_cost, 1e-12)), verdict)
+    over_pantomime = min(experts) / max(posing) if posing else None
+    beta = float(np.log(2) / max(median_cost, 1e-12))
+    return Report(scores, separation, over_reversed, over_pantomime, spearman, beta, verdict)
 
 
 def _gets_nowhere(score: Score) -> bool:
     if score.group == FROZEN:
         return score.fraction <= FRACTIONS[0]
-    return score.group != REVERSED and not score.group.startswith(POLICY)
+    return score.group not in (REVERSED, PANTOMIME) and not score.group.startswith(POLICY)
 
 
 def audit_encoder(
@@ -211,6 +227,7 @@ def audit_encoder(
         behaviours += parts(encoder.embed(frames), number)
     if demonstrations.env_id == ENV_ID:
         task = DoorTaskFactory(atoms, "pixels", encoder_path, horizon, open_angle, alpha, beta, False).build()
+        behaviours += pantomime(task, demonstrations, held_out)
         behaviours += tqdm(idle_play(task, episodes, seed), desc="idle play", total=3 * episodes, leave=False)
         behaviours += policy_play(task, policies, episodes, seed)
     return audit(behaviours, rewarder)
@@ -311,6 +328,8 @@ def main(config: Audit) -> None:
     )
     print(report_table(report))
     print(f"suggested beta: {report.suggested_beta:.3g}; over reversed demonstrations: {report.over_reversed:.2f}")
+    if report.over_pantomime:
+        print(f"over the hand alone, the door shut: {report.over_pantomime:.2f}")
     print(report.sentence)
     write_text(config.out / "audit.json", json.dumps(asdict(report), indent=1) + "\n")
     draw(report, config.out / "audit.png")

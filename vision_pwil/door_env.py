@@ -69,7 +69,7 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         self._frame_skip = door.frame_skip
         self._center, self._half_range = door.act_mean, door.act_rng
         self._frame = door.door_body_id
-        self._hinge = door.door_hinge_addrs
+        self.hinge = door.door_hinge_addrs
         self._handle, self._grasp = door.handle_site_id, door.grasp_site_id
         # Nothing reads the 65 sensors, and no sensor feeds back into the dynamics.
         self._model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_SENSOR
@@ -129,7 +129,7 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
     @property
     def door_angle(self) -> float:
         """How far the door is open, in radians."""
-        return float(self._data.qpos[self._hinge])
+        return float(self._data.qpos[self.hinge])
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything that decides the rest of the episode and of the run, as arrays.

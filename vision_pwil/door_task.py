@@ -175,14 +175,17 @@ class DoorTask:
         except InputError:  # no OpenGL here: the metric "state" needs none
             return None
 
+    def embed(self, qpos: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Points of the metric "pixels" from joint positions (n,30) and the place of the door: draw, then encode."""
+        assert self._encoder is not None
+        return self._encoder.embed(self.renderer.render_many(qpos, place))
+
     def _observe(self, state: np.ndarray, step: int) -> np.ndarray:
         """What the policy sees: the state, and with `time_feature` the fraction of the episode that is over."""
         return observe(state, step / self.horizon if self.settings.time_feature else None)
 
     def _points(self, states: np.ndarray, qpos: np.ndarray, place: np.ndarray) -> np.ndarray:
-        if self._encoder is None:
-            return states
-        return self._encoder.embed(self.renderer.render_many(qpos, place))
+        return states if self._encoder is None else self.embed(qpos, place)
 
 
 def spread(paid: np.ndarray, seen: np.ndarray, interval: int) -> np.ndarray:
