@@ -92,7 +92,7 @@ def test_command_on_ones_own_videos(tmp_path):
         *("--out", tmp_path / "out", "--horizon", 20),
     )
     assert done.returncode == 0, done.stderr
-    assert HELD_OUT in done.stdout and PANTOMIME in done.stdout and "This metric" in done.stdout
+    assert HELD_OUT in done.stdout and "This metric" in done.stdout
     assert (tmp_path / "out" / "audit.png").read_bytes().startswith(b"\x89PNG")
     scores = json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]
     assert len(scores) == 2 * 11  # two held-out videos: whole, reversed, nine frozen
@@ -114,7 +114,8 @@ def test_command_on_the_door(tmp_path):
     assert done.returncode == 0, done.stderr
     groups = {s["group"] for s in json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]}
     idle = {"doing nothing", "random play, white noise", "random play, smooth noise"}
-    assert idle | {"policy mine.safetensors"} < groups
+    assert idle | {PANTOMIME, "policy mine.safetensors"} < groups
+    assert "the door shut:" in done.stdout
 
 
 @needs_shared
