@@ -21,6 +21,7 @@ _QUIET = {
     "RAY_TRAIN_ENABLE_V2_MIGRATION_WARNINGS": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "RAY_worker_niceness": "0",  # a trial runs as fast as by hand
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
 }
 
