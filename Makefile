@@ -20,7 +20,7 @@ $(VENV)/.base: setup.cfg pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers,sweeps]"
 	touch $@
 
 $(VENV)/.all: $(VENV)/.dev
