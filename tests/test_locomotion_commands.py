@@ -12,6 +12,7 @@ import pytest
 from vision_pwil import choices, cli, train_expert, train_locomotion
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.errors import InputError
+from vision_pwil.gym_env import FlatEnv
 from vision_pwil.run import Row, read_curve
 from vision_pwil.training import TrainingConfig
 
@@ -127,6 +128,21 @@ def test_mistakes_get_a_sentence(arguments, sentence, demos, tmp_path, monkeypat
     assert stop.value.code == 2
     assert sentence in " ".join(capsys.readouterr().err.replace("│", " ").split())
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("env_id", "good"), [("Reacher-v5", -6.0)])
+def test_demonstrations_come_with_the_package(env_id, good):
+    """Played again from their seeds, the recorded actions do the task."""
+    config = replace(train_locomotion.defaults(train_locomotion.Choice(env_id)), num_demos=11)
+    env = FlatEnv(env_id)
+    assert len(train_locomotion.find_demonstrations(config, env)) == 11
+    shipped = Demonstrations.load(train_locomotion.ASSETS / f"{env_id}.demos")
+    total = 0.0
+    for seed, episode in enumerate(shipped.episodes):
+        np.testing.assert_allclose(env.reset(seed), episode.states[0], atol=1e-6)
+        for action in episode.actions:
+            total += env.step(env.bounds.to_policy(action))[1]
+    assert total / 11 > good
 
 
 def test_environments_without_demonstrations_get_a_sentence():
