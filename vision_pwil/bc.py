@@ -17,7 +17,7 @@ from vision_pwil.parameters import Parameters
 from vision_pwil.replay import Replay, Transitions
 from vision_pwil.rollout import TaskFactory
 from vision_pwil.run import Run
-from vision_pwil.sac.networks import shapes
+from vision_pwil.sac.networks import backward, shapes
 from vision_pwil.state import Noise
 from vision_pwil.td3 import act, networks
 from vision_pwil.training import TrainingConfig
@@ -57,12 +57,17 @@ class BC:
     def observe(self, observations: np.ndarray) -> None:
         """Nothing to learn from observations alone."""
 
+    @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """One step towards the expert's actions; the rest of the batch is not used."""
         observation = (batch.observation - torch.from_numpy(self.mean)) * torch.from_numpy(self.inverse_std)
-        loss = (networks.perceptron(self.actor.tensors, observation).tanh() - batch.action).square().mean()
-        self.actor.descend(loss)
-        return {"loss": loss.detach()}
+        action, layers = networks.actor(self.actor.tensors, observation)
+        errors = action - batch.action
+        loss = errors.square().mean()
+        by_output = errors.mul_(1.0 - action.square()).mul_(2.0 / errors.numel())
+        backward(self.actor.tensors, layers, by_output, self.actor.gradients)
+        self.actor.step()
+        return {"loss": loss}
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.td3.policy.act`."""

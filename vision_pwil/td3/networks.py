@@ -11,7 +11,7 @@ from vision_pwil.sac.networks import Layer, Tensors, forward
 def perceptron(
     tensors: Mapping[str, Tensor], inputs: Tensor, activation: Callable[[Tensor], Tensor] = torch.relu_
 ) -> Tensor:
-    """The last layer's output, linear, with autograd (behavioural cloning, DAC's discriminator)."""
+    """The last layer's output, linear, with autograd (DAC's discriminator)."""
     hidden, last = inputs, len(tensors) // 2 - 1
     for layer in range(last):
         hidden = activation(torch.addmm(tensors[f"bias{layer}"], hidden, tensors[f"weight{layer}"]))
