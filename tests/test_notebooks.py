@@ -40,6 +40,10 @@ def words(notebook: dict) -> str:
     return "\n".join("".join(part) for part in parts)
 
 
+def test_there_are_four():
+    assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03", "04"]
+
+
 @every_notebook
 def test_committed_as_executed_from_top_to_bottom(path):
     notebook = json.loads(path.read_text())
@@ -49,6 +53,15 @@ def test_committed_as_executed_from_top_to_bottom(path):
     assert pictures(notebook)
     assert not MACHINE.search(words(notebook))
     assert path.stat().st_size < 1.5 * MEGABYTE
+
+
+@every_notebook
+def test_links_lead_somewhere(path):
+    written = "\n".join(
+        "".join(c["source"]) for c in json.loads(path.read_text())["cells"] if c["cell_type"] == "markdown"
+    )
+    links = [link for link in re.findall(r"\]\(([^)#]+)", written) if "://" not in link]
+    assert not [link for link in links if not (path.parent / link).exists()]
 
 
 @every_notebook
