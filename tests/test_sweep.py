@@ -1,16 +1,15 @@
 """Sweeps: the paper's grids, their ranking, and real ones on Ray that are interrupted and lose a node."""
 
+import contextlib
 import csv
 import fcntl
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -293,12 +292,6 @@ def test_without_ray_it_says_what_to_install(tmp_path: Path, demos: Path) -> Non
     assert done.returncode == 2 and 'pip install "vision-pwil[sweeps]"' in done.stderr
 
 
-def free_port() -> int:
-    with closing(socket.socket()) as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @pytest.mark.slow
 def test_a_killed_nodes_trial_goes_on_elsewhere(tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two nodes with a trial each; one node is killed in the middle of its trial, which the other node ends."""
@@ -307,15 +300,23 @@ def test_a_killed_nodes_trial_goes_on_elsewhere(tmp_path: Path, demos: Path, mon
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    def node() -> dict[str, Any]:
-        ports = ("metrics_agent_port", "runtime_env_agent_port", "dashboard_agent_listen_port")
-        small = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "include_dashboard": False}
-        return {**small, "node_ip_address": "127.0.0.1", **{name: free_port() for name in ports}}
+    node = {
+        "num_cpus": 1,
+        "object_store_memory": 80 * 2**20,
+        "include_dashboard": False,
+        "node_ip_address": "127.0.0.1",
+    }
 
-    out, passed = tmp_path / "sweep", ("--updates", "400", "--iteration", "10")
-    cluster = Cluster(initialize_head=True, head_node_args=node())
+    def patiently(start: Callable[[], Any]) -> Any:
+        for _ in range(5):
+            with contextlib.suppress(Exception):  # Ray gives up starting a node when the machine is busy
+                return start()
+        return start()
+
+    out, passed = tmp_path / "sweep", ("--updates", "200", "--iteration", "10")
+    cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=node))
     try:
-        lost = cluster.add_node(**node())
+        lost = patiently(lambda: cluster.add_node(**node))
         line = command(out, demos, "--address", cluster.address, passed=passed)
         process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -327,7 +328,7 @@ def test_a_killed_nodes_trial_goes_on_elsewhere(tmp_path: Path, demos: Path, mon
         wait_for(lambda: rows_of(trial) >= 2, process)
         cluster.remove_node(lost, allow_graceful=False)  # SIGKILL
         measured_before = rows_of(trial)
-        assert measured_before < 40, "the trial was over before its node was killed"
+        assert measured_before < 20, "the trial was over before its node was killed"
         output, errors = process.communicate(timeout=600)
         assert process.returncode == 0, errors
     finally:
@@ -335,7 +336,7 @@ def test_a_killed_nodes_trial_goes_on_elsewhere(tmp_path: Path, demos: Path, mon
     assert "1 lost" in output and "2 finished" in output
     first, second = attempts(trial)
     assert lost.node_id in first and lost.node_id not in second
-    resumed = int(re.findall(r"\| (\d+)/400 ", second)[0])  # where the second attempt's progress bar begins
-    assert 20 <= resumed < 400 and resumed >= 10 * measured_before and resumed % 10 == 0
-    assert rows_of(trial) == 40
+    resumed = int(re.findall(r"\| (\d+)/200 ", second)[0])  # where the second attempt's progress bar begins
+    assert 20 <= resumed < 200 and resumed >= 10 * measured_before and resumed % 10 == 0
+    assert rows_of(trial) == 20
     assert_as_by_hand(trial, passed, demos, tmp_path / "by-hand")

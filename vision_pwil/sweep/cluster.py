@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from vision_pwil.sweep.searches import Search
 from vision_pwil.sweep.trial import Trial
 
 _OBJECT_STORE = 80 * 2**20  # bytes; trials exchange files, not objects, and Ray wants at least 75 MB
+_STARTS = 5  # attempts: Ray gives up after 15 s for some of its parts, which a busy machine can take
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -60,14 +62,15 @@ def _initialise(search: Search, folder: str) -> None:
             raise InputError(f"The Ray cluster at {search.address} did not let us in: {cause}") from None
         return
     options |= {"include_dashboard": False, "object_store_memory": _OBJECT_STORE, "_temp_dir": folder}
-    try:
-        ray.init("local", num_cpus=search.cpus or os.cpu_count(), **options)
-    except Exception as error:  # what Ray raises is no more specific
-        if "timed out" in str(error):
-            raise InputError(
-                "Ray did not start within its 30 s, so the machine must be very busy: try again."
-            ) from None
-        raise
+    for attempt in range(_STARTS):
+        try:
+            ray.init("local", num_cpus=search.cpus or os.cpu_count(), **options)
+            return
+        except Exception as error:  # what Ray raises is no more specific
+            if "timed out" not in str(error):
+                raise
+            print(f"Ray gave up starting (attempt {attempt + 1} of {_STARTS}).", file=sys.stderr)
+    raise InputError("Ray does not start, as happens on a very busy machine: try again later.")
 
 
 def _require_listener(address: str) -> None:
