@@ -130,7 +130,7 @@ def test_mistakes_get_a_sentence(arguments, sentence, demos, tmp_path, monkeypat
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(("env_id", "good"), [("Reacher-v5", -6.0)])
+@pytest.mark.parametrize(("env_id", "good"), [("Hopper-v5", 3500.0), ("Reacher-v5", -6.0)])
 def test_demonstrations_come_with_the_package(env_id, good):
     """Played again from their seeds, the recorded actions do the task."""
     config = replace(train_locomotion.defaults(train_locomotion.Choice(env_id)), num_demos=11)

@@ -45,4 +45,6 @@ def _rollout(choose: Choose, env: gym.Env, seed: int) -> Episode:
             break
     initial = {name: state[name] for name in _REPLAYABLE if name in state}
     absorbing = bool(info.get("absorbing", terminated))
-    return Episode(np.array(states), np.array(actions), None, initial or None, absorbing)
+    # What cannot be replayed to the last bit need not be kept to it: single precision, half the bytes.
+    kept = np.asarray(states, None if initial else np.float32)
+    return Episode(kept, np.array(actions), None, initial or None, absorbing)
