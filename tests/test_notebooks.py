@@ -76,6 +76,6 @@ def test_executes_with_small_settings(path, tmp_path):
     pytest.importorskip("nbclient", reason="nbclient is not installed (extra `notebooks`)")
     from tools.notebooks import execute
 
-    committed, executed = json.loads(path.read_text()), execute(path, tmp_path, **SMALL)
-    assert len(pictures(executed)) == len(pictures(committed))
+    executed = execute(path, tmp_path, **SMALL)  # raises where a cell does
+    assert pictures(executed)
     assert not MACHINE.search(words(executed))
