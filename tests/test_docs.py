@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ def complaint(words: list[str], modules: list[str]) -> str | None:
         return next((f"no target {word}" for word in words[1:] if "=" not in word and word not in TARGETS), None)
     if words[1] != "-m" or not words[2].startswith(("vision_pwil", "benchmarks")):
         return None
-    module, arguments = words[2], words[3:]
+    module, arguments = words[2], [*takewhile(lambda word: word != "--", words[3:])]  # what follows is for others
     if module not in modules:
         return f"no command {module}"
     chosen = [word for pair in pairwise(arguments) if pair[0] in commands.DECIDING for word in pair]
@@ -155,6 +155,13 @@ and `python -m benchmarks.sac --batches 3`.
 
 def test_the_command_reference_is_up_to_date() -> None:
     assert commands.PAGE.read_text() == commands.page(), "write it anew: python tools/commands.py"
+
+
+def test_the_readmes_example_runs() -> None:
+    (example,) = (block.text for block in blocks((ROOT / "README.md").read_text()) if block.language == "python")
+    short = example.replace("1_000_000", "150")  # steps, of which 50 are learned from
+    assert short != example
+    subprocess.run([sys.executable, "-c", short], cwd=ROOT, check=True)
 
 
 @pytest.mark.slow
