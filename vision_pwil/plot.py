@@ -54,6 +54,7 @@ def aligned(curves: list[list[Row]], name: str, interval: int) -> tuple[np.ndarr
 def draw(config: Plot) -> None:
     """Draw, write, and say where."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
 
     if not config.runs:
         raise InputError("Name one or more run directories to plot.")
@@ -73,6 +74,7 @@ def draw(config: Plot) -> None:
             (line,) = axes.plot(steps, mean, label=LABELS.get(name))
             axes.fill_between(steps, mean - deviation, mean + deviation, alpha=0.2, color=line.get_color())
         axes.set(title=title, xlabel="environment steps")
+        axes.xaxis.set_major_formatter(EngFormatter())
         axes.grid(alpha=0.3)
         if len(names) > 1:
             axes.legend(fontsize="small")
