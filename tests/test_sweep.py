@@ -205,10 +205,12 @@ def command(out: Path, demos: Path, *own: str, passed: tuple[str, ...]) -> list[
     return [*start, *chosen, "--", "--validation", "2", *passed]
 
 
-def wait_for(condition: Callable[[], Any], process: subprocess.Popen, seconds: float = 300) -> Any:
+def wait_for(condition: Callable[[], Any], process: subprocess.Popen, seconds: float = 600) -> Any:
     deadline = time.monotonic() + seconds
     while not (result := condition()):
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate(timeout=60)
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.terminate()
+            pytest.fail(f"what was waited for did not come: {process.communicate(timeout=60)}")
         time.sleep(0.1)
     return result
 
@@ -300,12 +302,8 @@ def test_a_killed_nodes_trial_goes_on_elsewhere(tmp_path: Path, demos: Path, mon
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    node = {
-        "num_cpus": 1,
-        "object_store_memory": 80 * 2**20,
-        "include_dashboard": False,
-        "node_ip_address": "127.0.0.1",
-    }
+    node = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "node_ip_address": "127.0.0.1"}
+    head = {**node, "include_dashboard": False, "no_monitor": True, "include_log_monitor": False}
 
     def patiently(start: Callable[[], Any]) -> Any:
         for _ in range(5):
@@ -314,7 +312,7 @@ def test_a_killed_nodes_trial_goes_on_elsewhere(tmp_path: Path, demos: Path, mon
         return start()
 
     out, passed = tmp_path / "sweep", ("--updates", "200", "--iteration", "10")
-    cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=node))
+    cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
     try:
         lost = patiently(lambda: cluster.add_node(**node))
         line = command(out, demos, "--address", cluster.address, passed=passed)
