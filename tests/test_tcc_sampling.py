@@ -10,7 +10,7 @@ from vision_pwil.errors import InputError
 from vision_pwil.tcc.recipes import Recipe
 from vision_pwil.tcc.sampling import composites, pad, pairs, sample, split
 
-PLAIN = replace(Recipe(), batch_size=2, subsampling=4, shift=0, brightness=0.0, composites=0.0, ending=0.0)
+PLAIN = replace(Recipe(), batch_size=2, subsampling=4, shift=0, brightness=0.0, composites=0.0)
 
 
 def numbered(lengths: list[int]) -> list[torch.Tensor]:
@@ -80,18 +80,6 @@ def test_folds_hold_out_every_video_once() -> None:
         split(25, 5, 5, seed=0)
     with pytest.raises(InputError, match="two videos each"):
         split(3, 2, 0, seed=0)
-
-
-def test_the_last_frame_is_in_every_batch_and_counts_as_later() -> None:
-    videos = numbered([17, 20, 9, 13])
-    for update in range(10):
-        batch = sample(videos, replace(PLAIN, ending=0.25), seed=0, update=update)
-        for frames, time in zip(batch.frames.split(batch.lengths), batch.time.split(batch.lengths), strict=True):
-            length = len(videos[int(frames[0, 0, 0, 0] - frames[0, 0, 0, 1]) // 10])
-            index = frames[:, 5, 7, 1].long()
-            assert int(index[-1]) == length - 1 and (index.diff() > 0).all() and (index[:-1].diff() == 4).all()
-            assert torch.allclose(time[:-1], index[:-1] / (length - 1))
-            assert float(time[-1]) == pytest.approx(1.25)
 
 
 def test_a_composite_shows_two_times_of_one_video() -> None:

@@ -32,9 +32,6 @@ class Recipe:
     composites: float = 0.5
     """Frames that never were, for each frame of the batch: two times of a video on either side of a cut. The
     contrastive loss pushes them away from the real ones; else the hand alone may look like the task done."""
-    ending: float = 0.3
-    """How much later than its place the last frame of a video counts, as a part of the video's length. The task is done
-    then, and the reward holds that frame to the horizon; this tells done from nearly done. 0: a frame like any."""
     shift: int = 4
     """Largest random shift in pixels, one for all frames of a video."""
     brightness: float = 0.1
@@ -56,7 +53,6 @@ RECIPES = {
         every_pair=False,
         time_contrast=0.0,
         composites=0.0,
-        ending=0.0,
         shift=0,
         brightness=0.0,
         schedule="constant",

@@ -25,7 +25,7 @@ class Batch(NamedTuple):
     brightness: Tensor
     """(n+m,1,1,1) factor of the pixel values, one for each video."""
     time: Tensor
-    """(n,) time of each frame as a share of its video's length, 0 to 1; the last frame's is `ending` later."""
+    """(n,) time of each frame as a share of its video's length, 0 to 1."""
     video: Tensor
     """(n,) position of each frame's video in the batch."""
     lengths: list[int]
@@ -57,8 +57,6 @@ def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> 
         video = videos[number]
         # An offset beyond a short video would leave it empty.
         index = torch.arange(int(rng.integers(min(recipe.subsampling, len(video) - 1))), len(video), recipe.subsampling)
-        if recipe.ending:
-            index = torch.cat([index[index < len(video) - 1], torch.tensor([len(video) - 1])])
         down, right = (int(shift) for shift in rng.integers(-recipe.shift, recipe.shift + 1, 2))
         # Shifting repeats the edge; the same for all frames, or the shift would tell them apart.
         rows, columns = (pixels + down).clamp(0, SIZE - 1), (pixels + right).clamp(0, SIZE - 1)
@@ -66,7 +64,6 @@ def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> 
         factors.append(1 + recipe.brightness * rng.uniform(-1, 1))
         mixed.append(composites(frames[-1], int(recipe.composites * len(index)), rng))
         time.append(index / (len(video) - 1))
-        time[-1][-1] += recipe.ending
         lengths.append(len(index))
     parts = [*frames, *mixed]
     brightness = torch.tensor([*factors, *factors]).repeat_interleave(torch.tensor([len(part) for part in parts]))
