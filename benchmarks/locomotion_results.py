@@ -98,13 +98,17 @@ def row(folder: str, summary: dict[str, Any]) -> str:
         summary["num_demos"],
         summary["seed"],
         f"{last['step'] / 1000:.0f}k",
-        f"{last['task_return']:.4g}",
-        "-" if expert is None else f"{expert:.4g}",
+        _number(last["task_return"]),
+        "-" if expert is None else _number(expert),
         f"{last['w1']:.3g}",
         f"{last['greedy_w1']:.3g}",
         f"`{summary['command']}`" + (f" ({summary['note']})" if summary["note"] else ""),
     )
     return "| " + " | ".join(map(str, cells)) + " |\n"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def table(out: Path) -> str:
