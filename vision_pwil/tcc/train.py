@@ -5,9 +5,12 @@ Works on any demonstrations with frames (a folder of videos too); those of the d
 TensorBoard events, and a checkpoint from which the same command goes on, bit for bit, after an interruption.
 """
 
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -64,6 +67,23 @@ class TrainConfig:
     """Of torch; None takes one for each core. The same number repeats a run to the last bit."""
 
 
+@contextmanager
+def _asked_to_stop() -> Iterator[threading.Event]:
+    """Set by Ctrl-C, so that an update and its measurement end first; a second Ctrl-C does not wait."""
+    asked = threading.Event()
+
+    def ask(*_: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class Session:
     """What one process does for a run: updates, and after each iteration tau, the best encoder, the checkpoint."""
 
@@ -99,8 +119,8 @@ class Session:
         started = time.perf_counter() - self.seconds
         writer = open_writer(self.folder.events, trainer.updates)
         with writer, tqdm(total=last, initial=trainer.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
-            try:
-                while not self.finished:
+            with _asked_to_stop() as stop:
+                while not (self.finished or stop.is_set()):
                     metrics = trainer.update()
                     bar.update()
                     self.seconds = time.perf_counter() - started
@@ -112,10 +132,10 @@ class Session:
                         row = self._measure(writer)
                         self._save()
                         bar.set_postfix_str(f"tau {row['tau_train']:.3f} train, {row['tau_validation']:.3f} validation")
-            except KeyboardInterrupt:
+            if not self.finished:
                 self._save()
                 bar.write(f"Saved after {trainer.updates} updates; the same command goes on.", file=sys.stderr)
-                raise
+                raise KeyboardInterrupt
 
     def _measure(self, writer: SummaryWriter) -> Row:
         updates, before = self.trainer.updates, self.best
