@@ -1,7 +1,7 @@
 """Settings for every test.
 
-Property tests have no deadline (compiled kernels load on first use) and repeat exactly. Ctrl-C reaches the commands that
-the tests start, also where the tests themselves run in the background of a shell, which ignores it for them.
+Property tests have no deadline (compiled kernels load on first use) and repeat exactly. Ctrl-C reaches the commands
+that the tests start, also where the tests themselves run in the background of a shell, which ignores it for them.
 """
 
 import signal
