@@ -115,7 +115,8 @@ class DoorTask:
             return make(points, horizon, weights=weights, alpha=settings.alpha, beta=settings.beta)
 
         self.rewarder = rewarder(self.horizon)
-        self._sparse = rewarder(-(-self.horizon // settings.point_interval))
+        points_seen = -(-self.horizon // settings.point_interval)
+        self._sparse = self.rewarder if points_seen == self.horizon else rewarder(points_seen)
         self._encoder = Encoder.load(settings.encoder) if settings.encoder else None
 
     @cached_property
