@@ -121,14 +121,22 @@ class GreedyCoupling:
         self._last = point
         return cost / (self.units * self.horizon)
 
-    def absorb(self) -> Floats:
-        """Costs of all the steps that remain after early termination, spent at the last point (absorbing state)."""
+    def absorb(self, point: ArrayLike | None = None) -> Floats:
+        """Costs of all the steps that remain after early termination, spent at `point`, or else at the last one."""
         if self._last is None:
             raise InputError("No step was taken: there is no last point at which the remaining steps could be spent.")
-        return self._block(self._last[None], self.horizon - self.elapsed)
+        where = self._last if point is None else np.asarray(point, dtype=np.float64)
+        if where.shape != self._centre.shape:
+            raise self._wrong_dimension(where.shape)
+        return self._block(where[None], self.horizon - self.elapsed)
 
-    def episode(self, points: ArrayLike, *, absorbing: bool = False) -> Floats:
-        """Costs of a whole episode from its beginning: of each point, and to the horizon if the last is absorbing."""
+    def episode(
+        self, points: ArrayLike, *, absorbing: bool = False, absorbing_point: ArrayLike | None = None
+    ) -> Floats:
+        """Costs of a whole episode from its beginning: of each point, and to the horizon if its end is `absorbing`.
+
+        The absorbing steps are spent at `absorbing_point`, or else at the last point.
+        """
         points = np.ascontiguousarray(points, dtype=np.float64)
         if points.ndim != 2 or points.shape[1:] != self._centre.shape:
             raise self._wrong_dimension(points.shape[1:] if points.ndim == 2 else points.shape)
@@ -144,7 +152,7 @@ class GreedyCoupling:
         self.reset()
         costs = [self._block(points[i : i + _STEPS]) for i in range(0, len(points), _STEPS)]
         if absorbing:
-            costs.append(self.absorb())
+            costs.append(self.absorb(absorbing_point))
         return np.concatenate(costs)
 
     def _block(self, points: Floats, steps: int | None = None) -> Floats:

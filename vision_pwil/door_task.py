@@ -5,6 +5,11 @@ One point (frame or state) for each step, of the state after the step, so that t
 one in `point_interval` steps may do: each such point then carries the mass of the steps it stands for. At the horizon
 the episode is over for the learner too, as it is when the door opens: the demonstrations' mass is spent, and no reward
 follows. Opening pays because the rewards of the absorbing steps that follow it are paid out at once.
+
+Where the absorbing steps lie is a choice. "last": each at the point where its own episode ended (the paper, after
+AIRL). "shared": all in the one absorbing state of the task (as in DAC, Kostrikov et al. 2019), whichever episode they
+come from; its point is the mean of the demonstrations' last points. Then opening earns what no pose before an almost
+open door can.
 """
 
 from dataclasses import dataclass
@@ -27,45 +32,59 @@ from vision_pwil.rollout import Choose, Trajectory
 from vision_pwil.wasserstein import exact_w1, greedy_w1
 
 Metric = Literal["pixels", "state"]
+Absorbing = Literal["last", "shared"]
 
 
 class Atoms(NamedTuple):
-    """The demonstrations as weighted points; the absorbing last point of each stands for all steps to the horizon."""
+    """The demonstrations as weighted points. An absorbing one stands for all steps to the horizon: the last point of
+    each demonstration, or a point shared by all, which then is the last atom."""
 
     points: np.ndarray
     weights: np.ndarray
 
 
-def _weighted(videos: list[np.ndarray], absorbing: list[bool], horizon: int) -> Atoms:
+def _weighted(videos: list[np.ndarray], ended: list[bool], horizon: int, absorbing: Absorbing) -> Atoms:
     for number, video in enumerate(videos):
         if len(video) > horizon:
             raise InputError(
                 f"Demonstration {number} takes {len(video)} steps, more than the horizon of {horizon}: raise --horizon."
             )
     weights = [np.ones(len(video), np.int64) for video in videos]
-    for weight, last in zip(weights, absorbing, strict=True):
-        weight[-1] += horizon - len(weight) if last else 0
+    after = [(horizon - len(video)) * end for video, end in zip(videos, ended, strict=True)]
+    if absorbing == "last":
+        for weight, steps in zip(weights, after, strict=True):
+            weight[-1] += steps
+    elif sum(after):
+        mean = np.mean([video[-1] for video, end in zip(videos, ended, strict=True) if end], axis=0)
+        videos, weights = [*videos, mean[None]], [*weights, np.array([sum(after)])]
+    else:
+        raise InputError(
+            "No demonstration ends before the horizon with the door open, so there is no absorbing state to share: "
+            "use --absorbing last."
+        )
     return Atoms(np.concatenate(videos), np.concatenate(weights))
 
 
-def pixel_atoms(demonstrations: Demonstrations, encoder: Encoder, horizon: int) -> Atoms:
+def pixel_atoms(demonstrations: Demonstrations, encoder: Encoder, horizon: int, absorbing: Absorbing = "last") -> Atoms:
     """Embeddings of the demonstrations' frames."""
     demonstrations.require("frames")
     episodes = demonstrations.episodes
     videos = [encoder.embed(episode.frames) for episode in episodes if episode.frames is not None]
-    return _weighted(videos, [episode.absorbing for episode in episodes], horizon)
+    return _weighted(videos, [episode.absorbing for episode in episodes], horizon, absorbing)
 
 
-def state_atoms(demonstrations: Demonstrations, horizon: int, open_angle: float = OPEN_ANGLE) -> Atoms:
+def state_atoms(
+    demonstrations: Demonstrations, horizon: int, open_angle: float = OPEN_ANGLE, absorbing: Absorbing = "last"
+) -> Atoms:
     """The recorded states after each step, until the door is open."""
     demonstrations.require("states")
-    videos, absorbing = [], []
+    videos, ended = [], []
     for episode in demonstrations.episodes:
         states = np.asarray(episode.states)[1:]
         beyond = np.flatnonzero(states[:, ANGLE] > open_angle)
         videos.append(states[: beyond[0] + 1] if len(beyond) else states[:horizon])
-        absorbing.append(bool(len(beyond)))
-    return _weighted(videos, absorbing, horizon)
+        ended.append(bool(len(beyond)))
+    return _weighted(videos, ended, horizon, absorbing)
 
 
 @dataclass(frozen=True)
@@ -83,6 +102,8 @@ class DoorTaskFactory:
     time_feature: bool
     point_interval: int = 1
     """Steps for each point that the reward sees while training; evaluations see every step."""
+    absorbing: Absorbing = "last"
+    """Where the steps after the opening lie; the atoms were made with the same choice."""
 
     def build(self) -> "DoorTask":
         """Make the environment, the renderer and the rewarder."""
@@ -117,6 +138,7 @@ class DoorTask:
         self.rewarder = rewarder(self.horizon)
         points_seen = -(-self.horizon // settings.point_interval)
         self._sparse = self.rewarder if points_seen == self.horizon else rewarder(points_seen)
+        self._absorbing_point = points[-1] if settings.absorbing == "shared" else None
         self._encoder = Encoder.load(settings.encoder) if settings.encoder else None
 
     @cached_property
@@ -145,7 +167,8 @@ class DoorTask:
         interval = 1 if evaluating else self.settings.point_interval
         seen = np.union1d(np.arange(interval - 1, len(qpos), interval), len(qpos) - 1)
         points = self._points(np.array(states)[seen], np.array(qpos)[seen], place)
-        costs, paid = (self.rewarder if evaluating else self._sparse).episode(points, absorbing=opened)
+        rewarder = self.rewarder if evaluating else self._sparse
+        costs, paid = rewarder.episode(points, absorbing=opened, absorbing_point=self._absorbing_point)
         rewards = spread(paid, seen, interval)
         return Trajectory(
             np.array(observations),
@@ -159,13 +182,13 @@ class DoorTask:
     def measure(self, trajectory: Trajectory) -> dict[str, float]:
         """The paper's figures for an episode: imitation return, W1 and its greedy bound, success."""
         points, costs = trajectory.record["points"], trajectory.record["costs"]
-        masses = np.ones(len(points))
-        masses[-1] += len(costs) - len(points)
+        end = points[-1] if self._absorbing_point is None else self._absorbing_point
+        visited, masses = np.vstack([points, end]), np.append(np.ones(len(points)), len(costs) - len(points))
         to_features, (atoms, weights) = self.rewarder.metric, self.settings.atoms
         return {
             **trajectory.statistics,
             "success": trajectory.statistics["door_angle"] >= SUCCESS_ANGLE,
-            "w1": exact_w1(to_features(points), to_features(atoms), masses, weights),
+            "w1": exact_w1(to_features(visited), to_features(atoms), masses, weights),
             "greedy_w1": greedy_w1(costs),
         }
 

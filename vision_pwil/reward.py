@@ -110,13 +110,14 @@ class Rewarder:
         """Reward of the next step."""
         return float(self.reward(self.coupling.step(self.metric(point))))
 
-    def absorb(self) -> Floats:
-        """Rewards of all the steps that remain after early termination at the last point."""
-        return self.reward(self.coupling.absorb())
+    def absorb(self, point: Any = None) -> Floats:
+        """Rewards of all the steps that remain after early termination, spent at `point`, or else at the last one."""
+        return self.reward(self.coupling.absorb(None if point is None else self.metric(point)))
 
-    def episode(self, points: Any, *, absorbing: bool = False) -> EpisodeReward:
+    def episode(self, points: Any, *, absorbing: bool = False, absorbing_point: Any = None) -> EpisodeReward:
         """Costs and rewards of a whole episode, identical to those of `step` and `absorb`."""
-        costs = self.coupling.episode(self.metric(points), absorbing=absorbing)
+        where = None if absorbing_point is None else self.metric(absorbing_point)
+        costs = self.coupling.episode(self.metric(points), absorbing=absorbing, absorbing_point=where)
         return EpisodeReward(costs, self.reward(costs))
 
     def reward(self, cost: Any) -> Any:

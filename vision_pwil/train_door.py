@@ -15,7 +15,7 @@ from vision_pwil import audit, choices, cli, evaluate, sac
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.demonstrations.door import render_door
 from vision_pwil.door_env import HORIZON, OPEN_ANGLE
-from vision_pwil.door_task import DoorTaskFactory, Metric, pixel_atoms, state_atoms
+from vision_pwil.door_task import Absorbing, DoorTaskFactory, Metric, pixel_atoms, state_atoms
 from vision_pwil.encoder import Encoder
 from vision_pwil.errors import InputError
 from vision_pwil.files import replacing, sha256, write_text
@@ -65,6 +65,9 @@ class TrainDoor:
     point_interval: int = 1
     """Steps for each frame that the reward sees while training (evaluations see them all). A frame a decision costs a
     fraction of the rendering and encoding, and each carries the mass of the steps it stands for. The paper: 1."""
+    absorbing: Absorbing = "last"
+    """Where the steps after the opening lie, of demonstrations and agent alike: each at its own episode's last frame
+    (appendix "Environment", after AIRL), or all in one shared absorbing state (DAC, Kostrikov et al. 2019)."""
     video: bool = True
     """Film the final policy in large frames."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -78,6 +81,7 @@ class TrainDoor:
 RECIPES = {
     "default": TrainDoor(
         point_interval=4,
+        absorbing="shared",
         training=TrainingConfig(
             steps=300_000, action_repeat=4, n_step=3, batch_size=128, random_steps=3_000, noise_exponent=1.0
         ),
@@ -152,9 +156,9 @@ def prepare(config: TrainDoor) -> tuple[Run, DoorTaskFactory]:
         kept = run.path / "encoder.safetensors"
         with replacing(kept) as temporary:
             shutil.copyfile(encoder, temporary)
-        atoms = pixel_atoms(demonstrations, Encoder.load(kept), config.horizon)
+        atoms = pixel_atoms(demonstrations, Encoder.load(kept), config.horizon, config.absorbing)
     else:
-        atoms = state_atoms(demonstrations, config.horizon, config.open_angle)
+        atoms = state_atoms(demonstrations, config.horizon, config.open_angle, config.absorbing)
     factory = DoorTaskFactory(
         atoms,
         config.metric,
@@ -165,6 +169,7 @@ def prepare(config: TrainDoor) -> tuple[Run, DoorTaskFactory]:
         config.beta,
         config.time_feature,
         config.point_interval,
+        config.absorbing,
     )
     factory.save(run.path / evaluate.TASK)
     return run, factory
