@@ -109,6 +109,9 @@ def test_absorbing_is_stepping_on_at_the_last_point(problem, steps):
     repeated = np.concatenate([points, np.repeat(points[-1:], horizon - len(points), axis=0)])
     coupling = GreedyCoupling(atoms, horizon, weights)
     assert (coupling.episode(points, absorbing=True) == coupling.episode(repeated)).all()
+    elsewhere = points[0] + 1
+    moved = np.concatenate([points, np.repeat(elsewhere[None], horizon - len(points), axis=0)])
+    assert (coupling.episode(points, absorbing=True, absorbing_point=elsewhere) == coupling.episode(moved)).all()
 
 
 @given(problems())
@@ -247,6 +250,8 @@ def test_reset_gives_the_mass_back():
         (lambda c: c.episode(np.zeros((2, 3))), "have 2 dimensions"),
         (lambda c: c.episode(np.zeros((0, 2))), "no step"),
         (lambda c: c.absorb(), "No step was taken"),
+        (lambda c: c.episode(np.zeros((2, 2)), absorbing=True, absorbing_point=[0.0]), "have 2 dimensions"),
+        (lambda c: c.episode(np.zeros((2, 2)), absorbing=True, absorbing_point=[0.0, np.nan]), "not finite"),
         (lambda c: GreedyCoupling(np.zeros((0, 2)), 3), "empty"),
         (lambda c: GreedyCoupling([[np.nan]], 3), "not finite, first in atom 0"),
         (lambda c: GreedyCoupling([[0.0]], 0), "horizon must be"),

@@ -63,6 +63,14 @@ def test_a_demonstration_ends_absorbing_where_the_door_is_open():
     with pytest.raises(InputError, match="more than the horizon of 2"):
         state_atoms(demonstrations, horizon=2)
 
+    again = Demonstrations((*demonstrations.episodes, Episode(opening[:4] + 4, actions[:4], None, None, False)))
+    points, weights = state_atoms(again, horizon=10, absorbing="shared")
+    # The second opening one is open at its first step (5): the shared state lies half-way between 3 and 5.
+    assert points[:, 0].tolist() == [1, 2, 3, 11, 12, 13, 5, 4]
+    assert weights.tolist() == [1, 1, 1, 1, 1, 1, 1, 7 + 9]
+    with pytest.raises(InputError, match="no absorbing state to share"):
+        state_atoms(Demonstrations(demonstrations.episodes[1:]), horizon=10, absorbing="shared")
+
 
 def test_rewards_are_the_rewarders_on_the_states_after_each_step():
     task = factory().build()
@@ -97,6 +105,20 @@ def test_opening_ends_the_episode_and_pays_the_absorbing_steps():
     assert task.measure(evaluated)["opened"] == 1
 
 
+def test_the_shared_absorbing_state_pays_what_it_costs_to_be_there():
+    last, shared = (factory(open_angle=-1.0, absorbing=absorbing).build() for absorbing in ("last", "shared"))
+    played = shared.rollout(still, seed=0)
+    rewarder = Rewarder.for_states(factory().atoms.points, HORIZON, beta=1.0)
+    state, absorbing = played.record["points"][0], factory().atoms.points[-1]
+    by_hand = [rewarder.step(point) for point in [state, *[absorbing] * (HORIZON - 1)]]
+    np.testing.assert_allclose(played.rewards, by_hand, rtol=1e-9)
+    assert played.rewards[0] == last.rollout(still, seed=0).rewards[0]
+    measured = shared.measure(played)
+    features = rewarder.metric(np.stack([state, *[absorbing] * (HORIZON - 1)]))
+    assert measured["w1"] == pytest.approx(exact_w1(features, rewarder.metric(factory().atoms.points)), rel=1e-9)
+    assert measured["greedy_w1"] >= measured["w1"]
+
+
 def test_a_point_a_decision_carries_the_mass_of_its_steps():
     interval = 5  # does not divide the horizon of 24: four points of five steps, and one for the rest
     sparse = factory(point_interval=interval).build()
@@ -127,6 +149,7 @@ def test_a_task_can_be_kept_in_a_file(tmp_path):
 def test_recipes():
     paper = train_door.RECIPES["paper"]
     assert (paper.beta, paper.alpha, paper.training.steps, paper.training.n_step) == (1.0, 5.0, 1_500_000, 1)
+    assert paper.absorbing == "last"
     assert not (paper.time_feature or paper.agent.critic_layer_norm or paper.agent.normalize)
     assert paper.training.noise_exponent == 0 and paper.training.action_repeat == 1 and paper.agent.hidden == (256, 256)
     shown = command("train_door", "--recipe", "paper", "--help")
@@ -154,7 +177,7 @@ def arguments(folder: Path) -> list[object]:
     return [
         *("--demos", folder / "random.demos", "--encoder", folder / "encoder.safetensors", "--run", folder / "run"),
         *("--horizon", HORIZON, "--steps", 150, "--random-steps", 50, "--batch-size", 32, "--evaluation-interval", 70),
-        *("--evaluation-episodes", 2, "--no-audit"),
+        *("--evaluation-episodes", 2, "--no-audit", "--absorbing", "last"),
     ]
 
 

@@ -128,6 +128,8 @@ class GreedyCoupling:
         where = self._last if point is None else np.asarray(point, dtype=np.float64)
         if where.shape != self._centre.shape:
             raise self._wrong_dimension(where.shape)
+        if not np.isfinite(where).all():
+            raise InputError("The point of the absorbing steps is not finite: check the demonstrations.")
         return self._block(where[None], self.horizon - self.elapsed)
 
     def episode(
