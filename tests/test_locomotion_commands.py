@@ -1,8 +1,10 @@
 """Every agent, ablation and baseline through the real command lines, each for a few steps."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import imageio.v3 as imageio
@@ -107,6 +109,24 @@ def test_an_interrupted_run_ends_in_the_same_weights(demos, tmp_path):
     part = train("parts", 45)
     whole = train("whole", 90)
     assert train("parts", 90) == whole != part
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_cloning_stops_cleanly_also_where_ctrl_c_is_ignored(number, demos, tmp_path):
+    """A shell's background ignores Ctrl-C; one that is sent on purpose is heard."""
+    chosen = ["--env", ENV, "--agent", "bc", "--demos", demos, "--run", tmp_path, *TINY, "--steps", 10_000_000]
+    command = [sys.executable, "-m", "vision_pwil.train_locomotion", *map(str, chosen)]
+    ignoring = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited by the process that is started
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, ignoring)
+    while not (tmp_path / "curve.csv").exists():  # its first evaluation is done: it is at its updates
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    process.send_signal(number)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and "Stopped" in printed
 
 
 @pytest.mark.parametrize(

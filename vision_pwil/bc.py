@@ -12,6 +12,7 @@ from tqdm import tqdm
 from vision_pwil.agent import Batch, Policy
 from vision_pwil.board import Board
 from vision_pwil.evaluations import Evaluations
+from vision_pwil.interrupt import asked_to_stop
 from vision_pwil.metric import StandardizedEuclidean
 from vision_pwil.parameters import Parameters
 from vision_pwil.replay import Replay, Transitions
@@ -91,11 +92,11 @@ def clone(
     settings: BCConfig,
     config: TrainingConfig,
     about: Mapping[str, Any] | None = None,
-) -> None:
+) -> bool:
     """Fit for `config.steps` updates to expert pairs, with the evaluations of any other run.
 
-    It plays nothing and takes a minute or two, so it keeps no checkpoint: an interrupted run begins again, and ends in
-    the same weights.
+    It plays nothing and takes a minute or two, so it keeps no checkpoint: a run that a signal stopped (False) begins
+    again, and ends in the same weights.
     """
     torch.set_num_threads(1)
     agent = BC(states, actions.shape[1], settings, config.seed)
@@ -105,14 +106,18 @@ def clone(
     board = Board(run.events, 0)
     evaluations = Evaluations(run, factory, act, board, config.evaluation_episodes, 0, about)
     try:
-        evaluations.owe(0, agent.policy(), agent.name)
-        for step in tqdm(range(1, config.steps + 1), unit="update", dynamic_ncols=True):
-            metrics = agent.update(replay.sample(config.batch_size))
-            if step % config.evaluation_interval == 0 or step == config.steps:
-                evaluations.owe(step, agent.policy(), agent.name)
-                board.scalars("losses", {name: float(value) for name, value in metrics.items()}, step)
-                evaluations.turn()
-        evaluations.finish()
+        with asked_to_stop() as stop:
+            evaluations.owe(0, agent.policy(), agent.name)
+            for step in tqdm(range(1, config.steps + 1), unit="update", dynamic_ncols=True):
+                if stop.is_set():
+                    return False
+                metrics = agent.update(replay.sample(config.batch_size))
+                if step % config.evaluation_interval == 0 or step == config.steps:
+                    evaluations.owe(step, agent.policy(), agent.name)
+                    board.scalars("losses", {name: float(value) for name, value in metrics.items()}, step)
+                    evaluations.turn()
+            evaluations.finish(stop.is_set)
+            return not stop.is_set()
     finally:
         evaluations.close()
         board.close()

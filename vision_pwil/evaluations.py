@@ -60,7 +60,7 @@ class Evaluations:
             seeds = [(0, EVALUATION, index) for index in range(self.episodes)]
             self._worker.send(Evaluate(policy, seeds, self.about.get("action_repeat", 1)))
 
-    def finish(self, stop: Callable[[], bool] = lambda: False) -> None:
+    def finish(self, stop: Callable[[], bool]) -> None:
         """Do all that are owed, unless `stop` says otherwise meanwhile."""
         self.turn()
         while self._running and not stop():

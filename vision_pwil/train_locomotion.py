@@ -139,8 +139,7 @@ def main(config: TrainLocomotion) -> None:
         if isinstance(config.settings, bc.BCConfig):
             assert actions is not None
             pairs = states, env.bounds.to_policy(actions)
-            bc.clone(run, *pairs, factory, config.settings, config.training, about)
-            finished = True
+            finished = bc.clone(run, *pairs, factory, config.settings, config.training, about)
         else:
             agent, replay = _learner(config, env, states, actions, kept, ends=sum(e.absorbing for e in chosen.episodes))
             act = agents.ACTS[config.agent]

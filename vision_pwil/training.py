@@ -7,10 +7,10 @@ checkpoint at a boundary needs no environment state. Evaluations run in a third 
 nothing that trains waits for them or depends on them.
 """
 
-import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from vision_pwil.agent import Act, Agent
 from vision_pwil.board import Board
 from vision_pwil.errors import InputError
 from vision_pwil.evaluations import Evaluations
+from vision_pwil.interrupt import asked_to_stop
 from vision_pwil.memory import keep_freed_memory
 from vision_pwil.replay import Replay, n_step_transitions
 from vision_pwil.rollout import Collect, TaskFactory, Trajectory, Worker
@@ -117,13 +118,18 @@ class Trainer:
         if run.checkpoint.exists():
             self._load()
         self.board = Board(run.events, self.step)
-        self._stop = False
 
     def train(self) -> bool:
-        """Learn until the configured number of steps; False when a signal asked to stop before."""
+        """Learn until the configured number of steps; False when a signal asked to stop before.
+
+        It stops at the end of an episode, a second or two after the signal.
+        """
         torch.set_num_threads(1)
         keep_freed_memory()
-        handlers = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        with asked_to_stop() as stop:
+            return self._train(stop)
+
+    def _train(self, stop: Event) -> bool:
         collector = Worker(self.factory, self.act)
         evaluations = Evaluations(
             self.run, self.factory, self.act, self.board, self.config.evaluation_episodes, self.step, self.about
@@ -133,7 +139,7 @@ class Trainer:
             if self.episode == 0:
                 evaluations.owe(0, self.agent.policy(), self.agent.name)
             saved = time.monotonic()
-            while self.step < self.config.steps and not self._stop:
+            while self.step < self.config.steps and not stop.is_set():
                 bar.update(self.play(collector))
                 if self._passed(self.config.evaluation_interval):
                     evaluations.owe(self.step, self.agent.policy(), self.agent.name)
@@ -144,18 +150,16 @@ class Trainer:
                     self._save()
                     saved = time.monotonic()
             self._save()
-            if not self._stop:
+            if not stop.is_set():
                 self._learn()
                 evaluations.owe(self.step, self.agent.policy(), self.agent.name)
-                evaluations.finish(lambda: self._stop)
-            return not self._stop
+                evaluations.finish(stop.is_set)
+            return not stop.is_set()
         finally:
             bar.close()
             collector.close()
             evaluations.close()
             self.board.close()
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
 
     def play(self, collector: Worker) -> int:
         """Collect an episode with the policy as it is, and learn meanwhile from those before; returns its steps."""
@@ -242,9 +246,3 @@ class Trainer:
         self.step, self.episode, self.updates = values["step"], values["episode"], values["updates"]
         self.replay.load(self.run.replay, values["replay"])
         self.replay.rng.bit_generator.state = values["sampling"]
-
-    def _ask_to_stop(self, *_: Any) -> None:
-        """Stop at the end of the episode, a second or two from now; a second signal does not wait."""
-        if self._stop:
-            raise KeyboardInterrupt
-        self._stop = True

@@ -5,12 +5,9 @@ Works on any demonstrations with frames (a folder of videos too); those of the d
 TensorBoard events, and a checkpoint from which the same command goes on, bit for bit, after an interruption.
 """
 
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -25,6 +22,7 @@ from vision_pwil.board import open_writer
 from vision_pwil.cli import run
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
+from vision_pwil.interrupt import asked_to_stop
 from vision_pwil.memory import keep_freed_memory
 from vision_pwil.run import Row, Run
 from vision_pwil.tcc.alignment import kendall_tau, typical_distance
@@ -67,23 +65,6 @@ class TrainConfig:
     """Of torch; None takes one for each core. The same number repeats a run to the last bit."""
 
 
-@contextmanager
-def _asked_to_stop() -> Iterator[threading.Event]:
-    """Set by Ctrl-C, so that an update and its measurement end first; a second Ctrl-C does not wait."""
-    asked = threading.Event()
-
-    def ask(*_: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 class Session:
     """What one process does for a run: updates, and after each iteration tau, the best encoder, the checkpoint."""
 
@@ -119,7 +100,7 @@ class Session:
         started = time.perf_counter() - self.seconds
         writer = open_writer(self.folder.events, trainer.updates)
         with writer, tqdm(total=last, initial=trainer.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
-            with _asked_to_stop() as stop:
+            with asked_to_stop() as stop:
                 while not (self.finished or stop.is_set()):
                     metrics = trainer.update()
                     bar.update()
