@@ -1,6 +1,6 @@
 """Keep what locomotion runs learned in `results/`, and write the table of all of them.
 
-    python -m benchmarks.locomotion_results [RUN...] [--note "..."] [--out results/locomotion]
+    python -m tools.keep_locomotion [RUN...] [--note "..."] [--out results/locomotion]
 
 Each run gets a folder: `summary.json` (command, commit, machine, outcome), its curve and the paper's panels. The table
 in README.md, between its two marks, is made from the summaries alone.
@@ -8,6 +8,7 @@ in README.md, between its two marks, is made from the summaries alone.
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,11 +53,18 @@ def command_line(config: dict[str, Any]) -> str:
         words.append(f"--ablation {choice.ablation}")
     if config["demos"]:
         words.append(f"--demos {Path(config['demos']).name}")
+    return " ".join([*words, *options(config, usual, ("demos", "run", "checksum"))])
+
+
+def options(config: dict[str, Any], usual: dict[str, Any], left_out: tuple[str, ...]) -> Iterator[str]:
+    """The options of a command that differ from what is usual."""
     for name, value in flatten(config).items():
-        if name not in ("demos", "run", "checksum", "training.checkpoint_seconds") and value != usual[name]:
-            values = value if isinstance(value, list) else [value]
-            words.append(" ".join(map(str, [f"--{name.rpartition('.')[2].replace('_', '-')}", *values])))
-    return " ".join(words)
+        if name not in (*left_out, "training.checkpoint_seconds") and value != usual[name]:
+            option = name.rpartition(".")[2].replace("_", "-")
+            if isinstance(value, bool):
+                yield f"--{option}" if value else f"--no-{option}"
+            else:
+                yield " ".join(map(str, [f"--{option}", *(value if isinstance(value, list) else [value])]))
 
 
 def expert_return(demos: str | None) -> float | None:

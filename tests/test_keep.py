@@ -2,12 +2,15 @@
 
 import json
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import tyro
 
-from benchmarks.locomotion_results import Keep, main
-from vision_pwil import train_locomotion
+from tools import keep_door
+from tools.keep_locomotion import Keep, main
+from vision_pwil import choices, train_door, train_locomotion
 from vision_pwil.errors import InputError
 from vision_pwil.run import Run
 
@@ -53,3 +56,25 @@ def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path):
     with pytest.raises(InputError, match="no place for the table"):
         main(Keep(out=tmp_path))
     assert (tmp_path / "README.md").read_text() == "mine\n"
+
+
+def test_a_run_at_the_door_names_its_command():
+    config = replace(
+        train_door.RECIPES["default"],
+        demos=Path("elsewhere/human.pickle"),
+        beta=2.0,
+        video=False,
+        training=replace(train_door.RECIPES["default"].training, seed=4),
+        agent=replace(train_door.RECIPES["default"].agent, hidden=(64, 32)),
+    )
+    kept = {**json.loads(json.dumps(asdict(config), default=str)), "checksums": {"demonstrations": "a", "encoder": "b"}}
+    words = keep_door.command_line(kept)
+    assert words == (
+        "python -m vision_pwil.train_door --demos human.pickle --beta 2.0 --no-video --seed 4 --hidden 64 32"
+    )
+    spoken: list[train_door.TrainDoor] = []
+    command = choices.command(
+        spoken.append, train_door.Choice, lambda choice: train_door.RECIPES[choice.recipe], words.split()[3:]
+    )
+    tyro.cli(command, args=words.split()[3:], config=(tyro.conf.OmitArgPrefixes,))
+    assert [replace(each, demos=config.demos) for each in spoken] == [config]

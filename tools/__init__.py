@@ -1,0 +1,1 @@
+"""Programs for those who work on the package: its command reference, its notebooks, its kept results."""
