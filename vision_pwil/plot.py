@@ -54,7 +54,7 @@ def aligned(curves: list[list[Row]], name: str, interval: int) -> tuple[np.ndarr
 def draw(config: Plot) -> None:
     """Draw, write, and say where."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, MaxNLocator
 
     if not config.runs:
         raise InputError("Name one or more run directories to plot.")
@@ -74,6 +74,7 @@ def draw(config: Plot) -> None:
             (line,) = axes.plot(steps, mean, label=LABELS.get(name))
             axes.fill_between(steps, mean - deviation, mean + deviation, alpha=0.2, color=line.get_color())
         axes.set(title=title, xlabel="environment steps")
+        axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.xaxis.set_major_formatter(EngFormatter())
         axes.grid(alpha=0.3)
         if len(names) > 1:
