@@ -149,7 +149,6 @@ def test_a_task_can_be_kept_in_a_file(tmp_path):
 def test_recipes():
     paper = train_door.RECIPES["paper"]
     assert (paper.beta, paper.alpha, paper.training.steps, paper.training.n_step) == (1.0, 5.0, 1_500_000, 1)
-    assert paper.absorbing == "last"
     assert not (paper.time_feature or paper.agent.critic_layer_norm or paper.agent.normalize)
     assert paper.training.noise_exponent == 0 and paper.training.action_repeat == 1 and paper.agent.hidden == (256, 256)
     shown = command("train_door", "--recipe", "paper", "--help")
@@ -177,7 +176,7 @@ def arguments(folder: Path) -> list[object]:
     return [
         *("--demos", folder / "random.demos", "--encoder", folder / "encoder.safetensors", "--run", folder / "run"),
         *("--horizon", HORIZON, "--steps", 150, "--random-steps", 50, "--batch-size", 32, "--evaluation-interval", 70),
-        *("--evaluation-episodes", 2, "--no-audit", "--absorbing", "last"),
+        *("--evaluation-episodes", 2, "--no-audit"),
     ]
 
 
