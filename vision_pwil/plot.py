@@ -25,6 +25,8 @@ LABELS = {
     "opened": "opened (ends the episode)",
     "success": "1.35 rad",
 }
+RATES = ("opened", "success")
+"""Shares of episodes: no band goes beyond 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ def draw(config: Plot) -> None:
             steps, values = aligned(curves, name, config.interval)
             mean, deviation = values.mean(0), values.std(0)
             (line,) = axes.plot(steps, mean, label=LABELS.get(name))
-            axes.fill_between(steps, mean - deviation, mean + deviation, alpha=0.2, color=line.get_color())
+            band = np.array([mean - deviation, mean + deviation])
+            axes.fill_between(steps, *(band.clip(0, 1) if name in RATES else band), alpha=0.2, color=line.get_color())
         axes.set(title=title, xlabel="environment steps")
         axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.xaxis.set_major_formatter(EngFormatter())
