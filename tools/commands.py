@@ -21,7 +21,7 @@ INTRODUCTION = """# Commands
 
 What `--help` says, as `python tools/commands.py` wrote it. `--recipe` and `--agent` decide the defaults of other
 options, or which others there are: what differs is listed below the command. Bad input ends a command with one sentence
-and exit status 2, Ctrl-C with 130.
+and exit status 2, Ctrl-C with 130; a training of an agent that was asked to stop has saved and ends with 0.
 """
 
 
