@@ -112,13 +112,13 @@ class Own:
         agent = agents.build(settings, env.observation_size, env.action_size, seed=0)
         replay = Replay(1_000_000, env.observation_size, env.action_size, seed=0)
         factory = LocomotionTaskFactory(env_id, expert=expert)
-        config = TrainingConfig(random_steps=RANDOM_STEPS, update_interval=1.0, batch_size=BATCH)
+        config = TrainingConfig(random_steps=RANDOM_STEPS, update_interval=1.0, batch_size=BATCH, threads=2)
         self.run, self.worker = Run(folder, {}), Worker(factory, agents.ACTS[name])
         self.trainer = Trainer(self.run, agent, agents.ACTS[name], factory, replay, config)
 
     def play(self, steps: int) -> None:
         """Whole episodes of so many steps."""
-        torch.set_num_threads(1)
+        torch.set_num_threads(self.trainer.config.threads)
         end = self.trainer.step + steps
         while self.trainer.step < end:
             self.trainer.play(self.worker)

@@ -94,11 +94,13 @@ def test_an_expert_is_trained_recorded_and_cloned(tmp_path):
     run("evaluate", tmp_path / "clone", "--episodes", 1, "--no-video")
 
 
-def test_an_interrupted_run_ends_in_the_same_weights(demos, tmp_path):
+@pytest.mark.parametrize(("threads", "batch"), [(1, 8), (2, 256)])  # smaller batches are not shared by threads
+def test_an_interrupted_run_ends_in_the_same_weights(threads, batch, demos, tmp_path):
     """The replay is prefilled, episodes fall, and the run is stopped between two of them."""
 
     def train(folder: str, steps: int) -> bytes:
-        tiny = TrainingConfig(steps=steps, random_steps=20, batch_size=8, evaluation_episodes=1, checkpoint_seconds=0)
+        used = {"random_steps": 20, "batch_size": batch, "threads": threads}
+        tiny = TrainingConfig(steps=steps, evaluation_episodes=1, checkpoint_seconds=0, **used)
         choice = train_locomotion.Choice(ENV, "td3")
         settings = replace(
             train_locomotion.defaults(choice), demos=str(demos), run=str(tmp_path / folder), prefill=30, training=tiny

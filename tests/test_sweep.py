@@ -155,7 +155,7 @@ def test_returns_over_the_experts(tmp_path: Path) -> None:
     np.savez(tmp_path / "Reacher-v5.npz", returns=np.array([-4.0]))
     search = LocomotionPaper(out=tmp_path, demos=tmp_path, envs=("Hopper-v5", "Reacher-v5"), num_demos=(1,), seeds=(0,))
     hopper, reacher = search.trials()
-    assert hopper.arguments[:2] == ("--demos", str(tmp_path / "Hopper-v5.npz"))
+    assert hopper.arguments[:4] == ("--threads", "2", "--demos", str(tmp_path / "Hopper-v5.npz"))
     measured(hopper, {"step": 1, "task_return": 1000.0})
     measured(reacher, {"step": 1, "task_return": -8.0})
     assert search.measured(hopper)[-1]["of_expert"] == 0.25

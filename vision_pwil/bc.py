@@ -98,7 +98,7 @@ def clone(
     It plays nothing and takes a minute or two, so it keeps no checkpoint: a run that a signal stopped (False) begins
     again, and ends in the same weights.
     """
-    torch.set_num_threads(1)
+    torch.set_num_threads(config.threads)
     agent = BC(states, actions.shape[1], settings, config.seed)
     replay = Replay(len(states), states.shape[1], actions.shape[1], config.seed)
     nothing = np.zeros(len(states))

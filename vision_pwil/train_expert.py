@@ -4,7 +4,7 @@
 your own.
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 import tyro
@@ -44,10 +44,10 @@ class TrainExpert(Choice):
 def defaults(choice: Choice) -> TrainExpert:
     """Settings known to learn locomotion, by agent."""
     settings: agents.AgentConfig
-    training = TrainingConfig(steps=1_000_000, update_interval=1.0)
+    training = TrainingConfig(steps=1_000_000, update_interval=1.0, threads=2)
     if choice.agent == "d4pg":
         settings = d4pg.D4PGConfig()
-        training = TrainingConfig(steps=1_000_000, n_step=5, random_steps=1_000)
+        training = replace(training, n_step=5, update_interval=4.0, random_steps=1_000)
     else:
         settings = td3.TD3Config() if choice.agent == "td3" else sac.SACConfig()
     return TrainExpert(**asdict(choice), training=training, settings=settings)

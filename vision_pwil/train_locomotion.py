@@ -69,7 +69,7 @@ def defaults(choice: Choice) -> TrainLocomotion:
     name, agent = choice.env.rpartition(":")[2].partition("-")[0], choice.agent
     steps = 2_500_000 if name == "Humanoid" else 1_000_000
     settings: Settings
-    training = TrainingConfig(steps=steps, update_interval=1.0)
+    training = TrainingConfig(steps=steps, update_interval=1.0, threads=2)
     filling = 0
     # Fujimoto et al. 2018, appendix D: longer random play where no episode ends early; DAC's code does the same.
     random_steps = 10_000 if name in ("HalfCheetah", "Ant") else 1_000
@@ -86,7 +86,7 @@ def defaults(choice: Choice) -> TrainLocomotion:
         training = replace(training, batch_size=100, random_steps=random_steps)
     else:
         settings = bc.BCConfig()
-        training = replace(training, steps=100_000, random_steps=0)
+        training = replace(training, steps=100_000, random_steps=0, threads=1)
     if choice.ablation in ("state", "nofill"):
         filling = 0
     if agent == "d4pg" and not filling:

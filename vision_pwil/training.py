@@ -58,6 +58,8 @@ class TrainingConfig:
     """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
     replay_capacity: int = 1_000_000
     """Transitions kept (the paper's appendix A)."""
+    threads: int = 1
+    """Of the learner; the episodes are played in a process beside it. The same number repeats a run to the last bit."""
     evaluation_interval: int = 10_000
     """Environment steps between evaluations (the paper, "Implementation")."""
     evaluation_episodes: int = 10
@@ -72,6 +74,7 @@ class TrainingConfig:
             "action_repeat",
             "batch_size",
             "replay_capacity",
+            "threads",
             "evaluation_interval",
             "evaluation_episodes",
         ):
@@ -124,7 +127,7 @@ class Trainer:
 
         It stops at the end of an episode, a second or two after the signal.
         """
-        torch.set_num_threads(1)
+        torch.set_num_threads(self.config.threads)
         keep_freed_memory()
         with asked_to_stop() as stop:
             return self._train(stop)

@@ -184,9 +184,9 @@ class LocomotionPaper(Search):
     numbers = ("of_expert", "task_return")
 
     def fixed(self, settings: Mapping[str, Setting]) -> list[str]:
-        """The environment's demonstrations."""
+        """The environment's demonstrations, and a thread for each core."""
         file = self._file(str(settings["env"]))
-        return ["--demos", str(file)] if file else []
+        return ["--threads", str(self.cpus_per_trial), *(["--demos", str(file)] if file else [])]
 
     def measured(self, trial: Trial) -> list[Row]:
         """The curve, with the task's return over the expert's where the file of the demonstrations tells that."""
