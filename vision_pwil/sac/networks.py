@@ -38,22 +38,39 @@ def shapes(sizes: Sequence[int], copies: int = 0) -> dict[str, tuple[int, ...]]:
     return result
 
 
+def _product(left: Tensor, right: Tensor, out: Tensor | None = None) -> Tensor:
+    """Matrix product of one pair or several. Those of a critic's single output, a row or a column, are sums and outer
+    products: as such they take a seventh of what the matrix routines spend on them."""
+    if left.shape[-1] == 1:
+        return torch.mul(left, right, out=out)
+    if right.shape[-1] == 1:
+        return torch.sum(left * right.mT, dim=-1, keepdim=True, out=out)
+    return torch.matmul(left, right, out=out)
+
+
+def _affine(parameters: Tensors, number: int, inputs: Tensor) -> Tensor:
+    """What layer `number` makes of its inputs, before any activation."""
+    bias, weight = parameters[f"bias{number}"], parameters[f"weight{number}"]
+    if weight.shape[-1] == 1:
+        return _product(inputs, weight).add_(bias)
+    return torch.addmm(bias, inputs, weight) if weight.ndim == 2 else torch.baddbmm(bias, inputs, weight)
+
+
 def forward(parameters: Tensors, inputs: Tensor, layer_norm: bool = False) -> tuple[Tensor, list[Layer]]:
     """The perceptron's output, and its layers for `backward`.
 
     With `layer_norm` each hidden layer is normalised before its ReLU, without learned scale (the next layer has one).
     """
-    affine = torch.baddbmm if parameters["weight0"].ndim == 3 else torch.addmm
     last, layers = len(parameters) // 2 - 1, []
     for number in range(last):
-        outputs, statistics = affine(parameters[f"bias{number}"], inputs, parameters[f"weight{number}"]), None
+        outputs, statistics = _affine(parameters, number, inputs), None
         if layer_norm:
             raw = outputs
             outputs, *moments = torch.native_layer_norm(raw, raw.shape[-1:], None, None, 1e-5)
             statistics = (raw, moments[0], moments[1])
         layers.append(Layer(inputs, outputs.relu_(), statistics))
         inputs = outputs
-    output = affine(parameters[f"bias{last}"], inputs, parameters[f"weight{last}"])
+    output = _affine(parameters, last, inputs)
     return output, [*layers, Layer(inputs, output)]
 
 
@@ -63,7 +80,6 @@ def backward(parameters: Tensors, layers: list[Layer], gradient: Tensor, into: T
     Without `into`, go on to the inputs: a loss that only passes through spends nothing on weights. Returns the gradient
     that it ended with.
     """
-    product = torch.bmm if parameters["weight0"].ndim == 3 else torch.mm
     for number, layer in reversed(list(enumerate(layers))):
         if number < len(layers) - 1:  # hidden: through the ReLU, and the normalisation
             torch.ops.aten.threshold_backward.grad_input(gradient, layer.outputs, 0, grad_input=gradient)
@@ -74,9 +90,9 @@ def backward(parameters: Tensors, layers: list[Layer], gradient: Tensor, into: T
                     gradient, raw, shape, mean, inverse, None, None, mask
                 )[0]
         if into is not None:
-            product(layer.inputs.mT, gradient, out=into[f"weight{number}"])
+            _product(layer.inputs.mT, gradient, out=into[f"weight{number}"])
             torch.sum(gradient, dim=-2, keepdim=gradient.ndim == 3, out=into[f"bias{number}"])
             if number == 0:
                 break
-        gradient = product(gradient, parameters[f"weight{number}"].mT)
+        gradient = _product(gradient, parameters[f"weight{number}"].mT)
     return gradient
