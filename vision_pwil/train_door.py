@@ -68,7 +68,7 @@ class TrainDoor:
     absorbing: Absorbing = "last"
     """Where the steps after the opening lie, of demonstrations and agent alike: each at its own episode's last frame
     (appendix "Environment", after AIRL), or all in one shared absorbing state (DAC, Kostrikov et al. 2019), with which
-    the door opens reliably on human demonstrations (results/door)."""
+    the door opens reliably (results/door)."""
     video: bool = True
     """Film the final policy in large frames."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -82,6 +82,7 @@ class TrainDoor:
 RECIPES = {
     "default": TrainDoor(
         point_interval=4,
+        absorbing="shared",
         training=TrainingConfig(
             steps=300_000, action_repeat=4, n_step=3, batch_size=128, random_steps=3_000, noise_exponent=1.0
         ),
