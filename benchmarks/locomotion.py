@@ -3,14 +3,15 @@
     python -m benchmarks.locomotion [--out results/locomotion-speed]
 
 Environment steps a second on one environment, with TD3 and SAC: networks 256-256, batch 256, an update for every step,
-one demonstration, evaluation left out. Rounds of the two take turns; both may use every core.
+one demonstration, evaluation left out. Rounds of the two take turns, each in a process of its own, as a user would run
+it; both may use every core.
 """
 
+import multiprocessing
 import os
 import statistics
 import tempfile
 import time
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +27,7 @@ from vision_pwil import agents, cli, sac, td3
 from vision_pwil.demonstrations import choose, read, subsample
 from vision_pwil.gym_env import FlatEnv, make
 from vision_pwil.locomotion_task import Expert, LocomotionTaskFactory
+from vision_pwil.memory import keep_freed_memory
 from vision_pwil.replay import Replay
 from vision_pwil.rollout import Worker
 from vision_pwil.run import Run
@@ -95,11 +97,9 @@ class Peer:
             seed=0,
             **options,
         )
-        self.threads = torch.get_num_threads()
 
     def play(self, steps: int) -> None:
         """So many steps, each with its update."""
-        torch.set_num_threads(self.threads)
         self.model.learn(steps, reset_num_timesteps=False)
 
 
@@ -107,6 +107,7 @@ class Own:
     """This package's training loop, without its checkpoints and evaluations."""
 
     def __init__(self, name: Name, env_id: str, expert: Expert, folder: str) -> None:
+        keep_freed_memory()
         env = FlatEnv(env_id)
         settings = td3.TD3Config() if name == "td3" else sac.SACConfig()
         agent = agents.build(settings, env.observation_size, env.action_size, seed=0)
@@ -115,31 +116,45 @@ class Own:
         config = TrainingConfig(random_steps=RANDOM_STEPS, update_interval=1.0, batch_size=BATCH, threads=2)
         self.run, self.worker = Run(folder, {}), Worker(factory, agents.ACTS[name])
         self.trainer = Trainer(self.run, agent, agents.ACTS[name], factory, replay, config)
+        torch.set_num_threads(config.threads)
 
     def play(self, steps: int) -> None:
         """Whole episodes of so many steps."""
-        torch.set_num_threads(self.trainer.config.threads)
         end = self.trainer.step + steps
         while self.trainer.step < end:
             self.trainer.play(self.worker)
 
-    def close(self) -> None:
-        """End the process that plays."""
-        self.worker.close()
-        self.run.close()
+
+def serve(side: str, name: Name, env_id: str, expert: Expert, horizon: int, connection: Any) -> None:
+    """The life of a process: play the steps asked for, answer with the seconds they took."""
+    with tempfile.TemporaryDirectory() as folder:
+        loop = Own(name, env_id, expert, folder) if side == "vision_pwil" else Peer(name, env_id, expert, horizon)
+        while steps := connection.recv():
+            started = time.perf_counter()
+            loop.play(steps)
+            connection.send(time.perf_counter() - started)
+        if isinstance(loop, Own):
+            loop.worker.close()
+            loop.run.close()
 
 
 def measure(name: Name, benchmark: Benchmark, expert: Expert, horizon: int) -> dict[str, float]:
     """Steps a second of both, the median of the rounds, after a warming one."""
-    peer = Peer(name, benchmark.env, expert, horizon)
-    with tempfile.TemporaryDirectory() as folder, closing(Own(name, benchmark.env, expert, folder)) as own:
-        loops: dict[str, Own | Peer] = {"vision_pwil": own, "stable-baselines3": peer}
-        speeds: dict[str, list[float]] = {side: [] for side in loops}
-        for _ in range(1 + benchmark.rounds):
-            for side, loop in loops.items():
-                started = time.perf_counter()
-                loop.play(benchmark.steps)
-                speeds[side].append(benchmark.steps / (time.perf_counter() - started))
+    context = multiprocessing.get_context("spawn")
+    connections, processes = {}, []
+    for side in ("vision_pwil", "stable-baselines3"):
+        connections[side], other = context.Pipe()
+        arguments = (side, name, benchmark.env, expert, horizon, other)
+        processes.append(context.Process(target=serve, args=arguments))
+        processes[-1].start()
+    speeds: dict[str, list[float]] = {side: [] for side in connections}
+    for _ in range(1 + benchmark.rounds):
+        for side, connection in connections.items():
+            connection.send(benchmark.steps)
+            speeds[side].append(benchmark.steps / connection.recv())
+    for connection, process in zip(connections.values(), processes, strict=True):
+        connection.send(0)
+        process.join()
     return {side: statistics.median(values[1:]) for side, values in speeds.items()}
 
 
