@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import tyro
 
-from tools import keep_door
+from tools import keep_ablations, keep_door
 from tools.keep_locomotion import Keep, main
 from vision_pwil import choices, train_door, train_locomotion
+from vision_pwil.board import Board
 from vision_pwil.errors import InputError
 from vision_pwil.run import Run
 
@@ -78,3 +79,17 @@ def test_a_run_at_the_door_names_its_command():
     )
     tyro.cli(command, args=words.split()[3:], config=(tyro.conf.OmitArgPrefixes,))
     assert [replace(each, demos=config.demos) for each in spoken] == [config]
+
+
+def test_openings_are_counted_from_the_board(tmp_path):
+    with Run(tmp_path / "run", {**asdict(train_door.RECIPES["default"]), "checksums": {}} | {"demos": "d", "run": "r"}):
+        board = Board(tmp_path / "run" / "tensorboard", 0)
+        for step, opened in ((300, 0.0), (600, 1.0), (900, 0.0), (1_000, 1.0), (1_300, 1.0)):
+            board.scalars("train", {"opened": opened, "return": float(step)}, step)
+        board.close()
+    assert keep_ablations.outcome(tmp_path / "run", 1_000) == (4, 2, 600, 700.0)
+    assert keep_ablations.outcome(tmp_path / "run", 400) == (1, 0, None, 300.0)
+
+    keep_ablations.main(keep_ablations.Keep((tmp_path / "run",), 1_000, "abc1234", tmp_path / "out"))
+    (kept,) = json.loads((tmp_path / "out" / "summary.json").read_text())["runs"]
+    assert (kept["opened"], kept["command"]) == (2, "python -m vision_pwil.train_door --demos d")
