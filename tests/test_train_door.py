@@ -176,7 +176,7 @@ def arguments(folder: Path) -> list[object]:
     return [
         *("--demos", folder / "random.demos", "--encoder", folder / "encoder.safetensors", "--run", folder / "run"),
         *("--horizon", HORIZON, "--steps", 150, "--random-steps", 50, "--batch-size", 32, "--evaluation-interval", 70),
-        *("--evaluation-episodes", 2, "--no-audit"),
+        *("--evaluation-episodes", 2, "--no-audit", "--absorbing", "last"),
     ]
 
 
