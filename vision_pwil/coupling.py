@@ -80,6 +80,15 @@ class GreedyCoupling:
         """Begin an episode: every atom has its whole capacity again."""
         self._room = self._capacity.copy()
         self._full = np.zeros(len(self.atoms), dtype=np.float32)  # infinite where an atom has no room left
+        # What the kernels read and write of an episode, in the order in which they take it; the last four are scratch.
+        self._ledger = (
+            self.atoms,
+            self._room,
+            self._full,
+            self.units,
+            self._consume,
+            *(self._masked, self._minima, self._squares, self._heap),
+        )
         self.elapsed = 0
         self._last: Floats | None = None
 
@@ -103,15 +112,7 @@ class GreedyCoupling:
             self._bounds[0],
             self._atom_norm,
             self._slack,
-            self.atoms,
-            self._room,
-            self._full,
-            self.units,
-            self._consume,
-            self._masked,
-            self._minima,
-            self._squares,
-            self._heap,
+            *self._ledger,
         )
         if cost < 0:
             raise InputError(
@@ -167,15 +168,7 @@ class GreedyCoupling:
             points,
             bounds,
             point_bounds,
-            self.atoms,
-            self._room,
-            self._full,
-            self.units,
-            self._consume,
-            self._masked,
-            self._minima,
-            self._squares,
-            self._heap,
+            *self._ledger,
             costs,
         )
         self.elapsed += len(costs)
