@@ -83,7 +83,9 @@ RECIPES = {
     "default": TrainDoor(
         point_interval=4,
         absorbing="shared",
-        training=TrainingConfig(steps=300_000, action_repeat=4, n_step=3, batch_size=128, random_steps=3_000),
+        training=TrainingConfig(
+            steps=300_000, action_repeat=4, n_step=3, batch_size=128, random_steps=3_000, noise_exponent=1.0
+        ),
         agent=sac.SACConfig(
             actor_learning_rate=6e-4,
             critic_learning_rate=6e-4,
