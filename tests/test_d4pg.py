@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from scipy.stats import kstest, truncnorm
 from torch import nn
 
 from tests.batches import ACTION, OBSERVATION, SIZE, assert_resumes, linear, make_batch
@@ -28,6 +29,20 @@ def test_the_default_sizes_are_the_papers():
     assert [agent.actor[f"weight{i}"].shape[1] for i in range(4)] == [256, 256, 256, 3]
     assert [agent.critic[f"weight{i}"].shape[1] for i in range(4)] == [512, 512, 256, 201]
     assert agent.support[[0, 1, -1]].tolist() == [-150.0, -148.5, 150.0]
+
+
+def test_weights_begin_as_in_the_authors_code():
+    """Acme's torso, VarianceScaling(0.333, fan_out, uniform), and Sonnet's linear layer, TruncatedNormal(fan_in)."""
+    agent = D4PG(17, 6, D4PGConfig(), 0)
+    uniform = [(agent.actor[f"weight{i}"], outputs) for i, outputs in enumerate((256, 256, 256, 6))]
+    uniform += [(agent.critic[f"weight{i}"], outputs) for i, outputs in enumerate((512, 512, 256))]
+    for weight, outputs in uniform:
+        assert 0.99 * outputs**-0.5 < weight.abs().max() <= outputs**-0.5
+        torch.testing.assert_close(weight.std(), torch.tensor((3 * outputs) ** -0.5), rtol=0.05, atol=0.0)
+    head = agent.critic["weight3"].detach().flatten().numpy()
+    assert kstest(head, truncnorm(-2, 2, scale=256**-0.5).cdf).pvalue > 0.01
+    for network in (agent.actor, agent.critic):
+        assert all(not tensor.any() for name, tensor in network.tensors.items() if name.startswith("bias"))
 
 
 def test_networks_are_the_papers():

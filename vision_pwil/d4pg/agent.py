@@ -60,7 +60,7 @@ class D4PG:
         actor_sizes = (observation_size, *config.actor_hidden, action_size)
         critic_sizes = (observation_size + action_size, *config.critic_hidden, config.atoms)
         self.actor = networks.parameters(actor_sizes, config.actor_learning_rate, generator)
-        self.critic = networks.parameters(critic_sizes, config.critic_learning_rate, generator)
+        self.critic = networks.parameters(critic_sizes, config.critic_learning_rate, generator, normal_head=True)
         self.target_actor, self.target_critic = Average(self.actor), Average(self.critic)
         self.support = torch.linspace(config.value_min, config.value_max, config.atoms)
         self.updates = Counter()
