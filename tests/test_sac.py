@@ -236,7 +236,7 @@ def test_numpy_acts_as_the_network():
     agent.observe(np.random.default_rng(0).normal(3.0, 2.0, (100, OBSERVATION)))
     observation = np.random.default_rng(1).normal(3.0, 2.0, OBSERVATION)
     noise = np.random.default_rng(2).standard_normal(ACTION)
-    inputs = agent._normalized(torch.tensor(observation[None], dtype=torch.float32))
+    inputs = agent.normalizer(torch.tensor(observation[None], dtype=torch.float32))
     mean, std = distribution_of(agent, inputs)
     np.testing.assert_allclose(act(agent.policy(), observation), mean.tanh()[0].detach(), atol=1e-6)
     expected = (mean + std * torch.tensor(noise, dtype=torch.float32)).tanh()[0].detach()

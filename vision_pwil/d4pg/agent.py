@@ -9,6 +9,7 @@ from torch import Tensor
 
 from vision_pwil.agent import Batch, Policy
 from vision_pwil.d4pg import categorical, networks
+from vision_pwil.normalizer import Normalizer
 from vision_pwil.parameters import Average
 from vision_pwil.state import Counter, Noise, Part, gather, restore
 
@@ -40,6 +41,10 @@ class D4PGConfig:
     """L2 norm to which the value's gradient by each action is clipped (Acme's D4PG, which the paper builds on)."""
     target_period: int = 100
     """Updates between copies of the networks to the target networks (Acme's D4PG)."""
+    normalize: bool = False
+    """Observations minus running mean over running deviation, clipped to +-10; not in the paper, whose Humanoid-v2 had
+    zeros where that of v5 has contact forces of thousands, beside which a first layer that is normalised sees nothing
+    else."""
 
 
 class D4PG:
@@ -56,6 +61,7 @@ class D4PG:
 
     def __init__(self, observation_size: int, action_size: int, config: D4PGConfig, seed: int) -> None:
         self.config = config
+        self.normalizer = Normalizer(observation_size, active=config.normalize)
         generator = Noise(seed).generator
         actor_sizes = (observation_size, *config.actor_hidden, action_size)
         critic_sizes = (observation_size + action_size, *config.critic_hidden, config.atoms)
@@ -66,26 +72,28 @@ class D4PG:
         self.updates = Counter()
 
     def observe(self, observations: np.ndarray) -> None:
-        """Nothing to learn from observations alone."""
+        """Follow the observations' statistics, when they are used."""
+        self.normalizer.observe(observations)
 
     @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """Critic, then actor; now and then their targets."""
         config, size = self.config, batch.observation.shape[1]
+        observation, next_observation = self.normalizer(batch.observation), self.normalizer(batch.next_observation)
         # critic
-        next_action = networks.forward(self.target_actor.tensors, batch.next_observation)[0].tanh_()
-        next_pairs = torch.cat([batch.next_observation, next_action], dim=-1)
+        next_action = networks.forward(self.target_actor.tensors, next_observation)[0].tanh_()
+        next_pairs = torch.cat([next_observation, next_action], dim=-1)
         next_logits, _ = networks.forward(self.target_critic.tensors, next_pairs)
         target = categorical.project(self.support, next_logits.softmax(-1), batch.reward, batch.discount)
-        logits, trace = networks.forward(self.critic.tensors, torch.cat([batch.observation, batch.action], dim=-1))
+        logits, trace = networks.forward(self.critic.tensors, torch.cat([observation, batch.action], dim=-1))
         critic_loss, by_logits, probabilities = categorical.cross_entropy(target, logits)
         networks.backward(self.critic.tensors, trace, by_logits, self.critic.gradients)
         self.critic.step(config.max_norm)
 
         # actor, through the critic as it is now, to its inputs' part that is the action
-        output, actor_trace = networks.forward(self.actor.tensors, batch.observation)
+        output, actor_trace = networks.forward(self.actor.tensors, observation)
         action = output.tanh_()
-        logits, trace = networks.forward(self.critic.tensors, torch.cat([batch.observation, action], dim=-1))
+        logits, trace = networks.forward(self.critic.tensors, torch.cat([observation, action], dim=-1))
         values, by_logits = categorical.mean(self.support, logits)
         to_action = {**self.critic.tensors, "weight0": self.critic["weight0"][size:]}
         by_action = networks.backward(to_action, trace, by_logits)
@@ -108,7 +116,7 @@ class D4PG:
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.d4pg.policy.act`."""
         arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
-        return {**arrays, "sigma": np.array([self.config.sigma], np.float32)}
+        return {**arrays, **self.normalizer.policy(), "sigma": np.array([self.config.sigma], np.float32)}
 
     def _parts(self) -> dict[str, Part]:
         return {
@@ -117,10 +125,11 @@ class D4PG:
             "target_actor": self.target_actor,
             "target_critic": self.target_critic,
             "updates": self.updates,
+            "normalizer": self.normalizer,
         }
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Networks, optimisers and the number of updates."""
+        """Networks, optimisers, statistics and the number of updates."""
         return gather(self._parts())
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:

@@ -3,11 +3,12 @@
 import numpy as np
 
 from vision_pwil.agent import Policy
+from vision_pwil.normalizer import normalized
 
 
 def act(policy: Policy, observation: np.ndarray, noise: np.ndarray | None = None) -> np.ndarray:
     """The actor's action, with Gaussian noise of deviation sigma clipped to the action range (appendix A)."""
-    hidden = observation.astype(np.float32) @ policy["weight0"] + policy["bias0"]
+    hidden = normalized(policy, observation) @ policy["weight0"] + policy["bias0"]
     hidden -= hidden.mean()
     hidden *= policy["scale"] / np.sqrt(hidden @ hidden / len(hidden) + 1e-5)
     hidden = np.tanh(hidden + policy["offset"])

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from vision_pwil.agent import Batch, Policy
-from vision_pwil.normalizer import CLIP, Normalizer
+from vision_pwil.normalizer import Normalizer
 from vision_pwil.parameters import Average, Parameters
 from vision_pwil.sac import distribution, losses, networks
 
@@ -61,7 +61,7 @@ class SAC:
     def __init__(self, observation_size: int, action_size: int, config: SACConfig, seed: int) -> None:
         self.config = config
         self.generator = torch.Generator().manual_seed(seed)
-        self.normalizer = Normalizer(observation_size)
+        self.normalizer = Normalizer(observation_size, active=config.normalize)
         self.min_std = math.sqrt(config.min_variance)
         self.action_size = action_size
         actor_sizes = (observation_size, *config.hidden, 2 * action_size)
@@ -71,19 +71,10 @@ class SAC:
         self.targets = Average(self.critics)
         self.temperature = Parameters({"log": (1,)}, config.temperature_learning_rate, self.generator)
         self.temperature.flat.fill_(math.log(config.initial_temperature))
-        self._set_scale()
 
     def observe(self, observations: np.ndarray) -> None:
         """Follow the observations' statistics, when they are used."""
-        if self.config.normalize:
-            self.normalizer.observe(observations)
-            self._set_scale()
-
-    def _set_scale(self) -> None:
-        self._mean, self._inverse_std = map(torch.from_numpy, self.normalizer.scale())
-
-    def _normalized(self, observation: Tensor) -> Tensor:
-        return ((observation - self._mean) * self._inverse_std).clamp_(-CLIP, CLIP)
+        self.normalizer.observe(observations)
 
     def _values(
         self, parameters: networks.Tensors, observation: Tensor, action: Tensor
@@ -96,7 +87,7 @@ class SAC:
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """Critics, their targets, actor, temperature: one step each."""
         size, dimensions = batch.observation.shape
-        observations = self._normalized(torch.cat([batch.observation, batch.next_observation]))
+        observations = self.normalizer(torch.cat([batch.observation, batch.next_observation]))
         observation, next_observation = observations.split(size)
         temperature = self.temperature["log"].exp()
         # The actor's update comes last, so one pass of it serves the critics' targets and its own loss.
@@ -147,8 +138,7 @@ class SAC:
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.sac.policy.act`."""
         arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
-        mean, inverse_std = self.normalizer.scale()
-        return {**arrays, "mean": mean, "inverse_std": inverse_std, "min_std": np.array([self.min_std], np.float32)}
+        return {**arrays, **self.normalizer.policy(), "min_std": np.array([self.min_std], np.float32)}
 
     def _parts(self) -> dict[str, Parameters | Average | Normalizer]:
         return {
@@ -171,4 +161,3 @@ class SAC:
         for part, owner in self._parts().items():
             owner.load_state_dict({k.removeprefix(f"{part}."): v for k, v in state.items() if k.startswith(f"{part}.")})
         self.generator.set_state(state["generator"])
-        self._set_scale()

@@ -3,13 +3,12 @@
 import numpy as np
 
 from vision_pwil.agent import Policy
-from vision_pwil.normalizer import CLIP
+from vision_pwil.normalizer import normalized
 
 
 def act(policy: Policy, observation: np.ndarray, noise: np.ndarray | None = None) -> np.ndarray:
     """tanh(mean + std * noise), or tanh(mean) without noise."""
-    hidden = (observation.astype(np.float32) - policy["mean"]) * policy["inverse_std"]
-    np.clip(hidden, -CLIP, CLIP, out=hidden)
+    hidden = normalized(policy, observation)
     layer = 0
     while f"weight{layer + 1}" in policy:
         hidden = hidden @ policy[f"weight{layer}"] + policy[f"bias{layer}"]
