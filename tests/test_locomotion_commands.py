@@ -181,6 +181,7 @@ def test_defaults_are_the_papers():
     assert (d4pg.training.steps, d4pg.training.n_step, d4pg.training.update_interval) == (2_500_000, 5, 4)
     assert (d4pg.training.batch_size, d4pg.training.gamma, d4pg.training.replay_capacity) == (256, 0.99, 1_000_000)
     assert (d4pg.training.evaluation_interval, d4pg.training.evaluation_episodes) == (10_000, 10)
+    assert (d4pg.settings.sigma, defaults("Ant-v5").settings.sigma) == (0.5, 0.2)  # 0.2 in units of the environment
     assert (d4pg.prefill, d4pg.subsample, defaults("Reacher-v5").subsample) == (50_000, 20, 1)
     assert [defaults(f"{name}-v5", "td3").prefill for name in ("Reacher", "Hopper", "Walker2d")] == [1_000] * 3
     assert [defaults(f"{name}-v5", "td3").prefill for name in ("Humanoid", "Ant", "HalfCheetah")] == [0] * 3

@@ -74,7 +74,8 @@ def defaults(choice: Choice) -> TrainLocomotion:
     # Fujimoto et al. 2018, appendix D: longer random play where no episode ends early; DAC's code does the same.
     random_steps = 10_000 if name in ("HalfCheetah", "Ant") else 1_000
     if agent == "d4pg":
-        settings, filling = d4pg.D4PGConfig(), 50_000
+        # The authors' code adds its noise of 0.2 in the environment's units; Humanoid's actions end at 0.4.
+        settings, filling = d4pg.D4PGConfig(sigma=0.5 if name == "Humanoid" else 0.2), 50_000
         training = replace(training, n_step=5, update_interval=4.0, random_steps=0)
     elif agent == "td3":
         settings, filling = td3.TD3Config(), 1_000 if name in ("Reacher", "Hopper", "Walker2d") else 0

@@ -34,7 +34,8 @@ class D4PGConfig:
     critic_learning_rate: float = 7e-5
     """Adam's learning rate of the critic (grid: 1e-5, 5e-5, 7e-5, 1e-4)."""
     sigma: float = 0.2
-    """Standard deviation of the exploration noise, for actions in [-1, 1] (grid: 0.1, 0.2, 0.3)."""
+    """Standard deviation of the exploration noise, for actions in [-1, 1] (grid: 0.1, 0.2, 0.3 in the environment's
+    units, so 0.5 here for Humanoid, whose actions end at 0.4)."""
     max_norm: float = 40.0
     """L2 norm to which the gradients of actor and critic are clipped."""
     action_max_norm: float = 1.0
