@@ -3,7 +3,9 @@
 import json
 import os
 import platform
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,10 @@ def commit() -> str:
 def write_report(out: Path, title: str, lines: list[str], summary: dict[str, Any], module: str) -> None:
     """Write `table.md` and `summary.json` to `out` and say so."""
     # Asked before anything is written: the tables are tracked, and would mark the tree as changed.
-    command, about, at = f"python -m {module}", machine(), commit()
+    about, at = machine(), commit()
+    # Of absolute paths only the last part: the rest belongs to one machine.
+    options = [Path(option).name if Path(option).is_absolute() else option for option in sys.argv[1:]]
+    command = shlex.join(["python", "-m", module, *options])
     text = [
         f"# {title}",
         "",
