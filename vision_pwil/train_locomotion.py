@@ -53,7 +53,8 @@ class TrainLocomotion(Choice):
     """Keep one in so many steps of a demonstration, from a random offset (section "Implementation": 20, Reacher 1)."""
     prefill: int = 50_000
     """Expert transitions in the replay before training, see `vision_pwil.prefill` (appendix A: 50,000 for D4PG;
-    appendix "Influence of the Direct RL Algorithm": none for SAC, and for TD3 1,000 on Reacher, Hopper, Walker2d)."""
+    appendix "Influence of the Direct RL Algorithm": none for SAC, and for TD3 1,000 on Reacher, Hopper, Walker2d).
+    The ablation nofill sets 0 and plays 1,000 random steps first; a 0 of your own with D4PG wants --random-steps."""
     horizon: int | None = None
     """T, the longest episode; by default the environment's own limit."""
     alpha: float = 5.0
