@@ -1,0 +1,106 @@
+"""What the expert itself earns: every demonstration the agent is not shown, under the reward of those it is.
+
+`python -m benchmarks.experts Hopper-v5.npz` says what an imitator can hope for before anyone trains one. Where the
+expert's other episodes earn next to nothing, the reward does not recognise the task, and no agent can learn it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+from benchmarks.report import write_report
+from vision_pwil import cli
+from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, subsample
+from vision_pwil.demonstrations.table import table
+from vision_pwil.gym_env import FlatEnv
+from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTaskFactory
+from vision_pwil.train_locomotion import ASSETS, Choice, defaults
+from vision_pwil.wasserstein import exact_w1
+
+ABLATIONS: tuple[Ablation, ...] = ("none", "state", "l2", "support")
+"""PWIL-nofill has PWIL's reward."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Let the expert's episodes earn each other's reward."""
+
+    demos: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """Files of demonstrations, each named after its environment: Hopper-v5.npz. By default those that ship."""
+    counts: tuple[int, ...] = (1, 4)
+    """Demonstrations shown."""
+    seeds: int = 3
+    """Draws of the demonstrations shown; those of seeds 0, 1, ... of `train_locomotion`."""
+    out: Path = Path("results/locomotion-experts")
+    """Where the table goes."""
+
+
+class Score(NamedTuple):
+    """Of one episode that was not shown."""
+
+    imitation_return: float
+    w1: float
+
+
+def arrays(episodes: Iterable[Episode]) -> tuple[np.ndarray, np.ndarray]:
+    """All states and all actions of episodes that have both."""
+    both = [(np.asarray(episode.states), np.asarray(episode.actions)) for episode in episodes]
+    return np.concatenate([states for states, _ in both]), np.concatenate([actions for _, actions in both])
+
+
+def scores(env: str, demonstrations: Demonstrations, ablation: Ablation, count: int, seed: int) -> Iterator[Score]:
+    """The episodes not shown, one after the other."""
+    config = defaults(Choice(env, ablation=ablation))
+    shown = choose(demonstrations, count, seed)
+    expert = Expert(*arrays(subsample(shown, seed, config.subsample).episodes), ablation, config.alpha, config.beta)
+    task = LocomotionTaskFactory(env, config.horizon, expert).build()
+    for episode in demonstrations.episodes:
+        if any(episode is known for known in shown.episodes):
+            continue
+        points = np.hstack(arrays([episode]))
+        rewards = task.rewarder.episode(points[:, : task.rewarder.coupling.atoms.shape[1]]).rewards
+        yield Score(float(rewards.sum()), exact_w1(task.metric(points), task.atoms))
+
+
+def span(values: np.ndarray) -> str:
+    """Lowest and highest."""
+    return f"{number(values.min())} to {number(values.max())}"
+
+
+def number(value: float) -> str:
+    """As many digits as are of interest."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value >= 0.01 else "0"
+
+
+def main(config: Benchmark) -> None:
+    """Score, write the table."""
+    rows: list[tuple[object, ...]] = []
+    summary = []
+    files = config.demos or (ASSETS / "Hopper-v5.demos", ASSETS / "Reacher-v5.demos")
+    cases = [(path, count, ablation) for path in files for count in config.counts for ablation in ABLATIONS]
+    for path, count, ablation in tqdm(cases, unit="case", dynamic_ncols=True):
+        env, demonstrations = path.stem, read(path)
+        FlatEnv(env).require(demonstrations, actions=True)
+        found = [list(scores(env, demonstrations, ablation, count, seed)) for seed in range(config.seeds)]
+        returns, distances = np.moveaxis(np.array(found), -1, 0)
+        name = "PWIL" if ablation == "none" else f"PWIL-{ablation}"
+        rows.append((env, count, name, *map(span, returns), number(returns.mean()), span(distances)))
+        summary.append({"env": env, "demonstrations": count, "ablation": ablation, "seeds": found})
+    seeds = [f"seed {seed}" for seed in range(config.seeds)]
+    lines = [
+        "Imitation return of the episodes in the file that are not among those shown: lowest to highest for each seed,",
+        "and the mean of all. The largest possible is alpha T: 5,000, on Reacher 250. W1 is of standardised pairs.",
+        "",
+        table(("environment", "shown", "reward", *seeds, "mean", "W1"), rows),
+    ]
+    title = "What the expert's episodes that are not shown earn"
+    write_report(config.out, title, lines, {"cases": summary}, "benchmarks.experts")
+
+
+if __name__ == "__main__":
+    cli.run(main)
