@@ -40,8 +40,9 @@ def write_report(out: Path, title: str, lines: list[str], summary: dict[str, Any
     """Write `table.md` and `summary.json` to `out` and say so."""
     # Asked before anything is written: the tables are tracked, and would mark the tree as changed.
     about, at = machine(), commit()
-    # Of absolute paths only the last part: the rest belongs to one machine.
-    options = [Path(option).name if Path(option).is_absolute() else option for option in sys.argv[1:]]
+    # Of paths that lead outside only the last part: the rest belongs to one machine.
+    paths = [(option, Path(option)) for option in sys.argv[1:]]
+    options = [path.name if path.is_absolute() or ".." in path.parts else option for option, path in paths]
     command = shlex.join(["python", "-m", module, *options])
     text = [
         f"# {title}",
