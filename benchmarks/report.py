@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vision_pwil.errors import InputError
 from vision_pwil.files import write_text
 
 
@@ -25,13 +26,15 @@ def machine() -> dict[str, Any]:
     }
 
 
-def commit() -> str:
-    """The commit measured, marked where the work tree differed from it."""
+def commit(named: str | None = None) -> str:
+    """The commit measured: the one named, if there is such a one, or the work tree's, marked where it differs."""
+    tree = ["describe", "--always", "--dirty", "--abbrev=10"]
+    words = tree if named is None else ["rev-parse", "--verify", "--short=10", f"{named}^{{commit}}"]
     try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=10"], capture_output=True, text=True, check=True
-        )
+        found = subprocess.run(["git", *words], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
+        if named is not None:
+            raise InputError(f"There is no commit {named} here: name the one that the run was started from.") from None
         return "unknown"
     return found.stdout.strip()
 

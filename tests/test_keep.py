@@ -1,6 +1,7 @@
 """The table of locomotion runs is made from what the runs left."""
 
 import json
+import subprocess
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -16,6 +17,17 @@ from vision_pwil.errors import InputError
 from vision_pwil.run import Run
 
 
+@pytest.fixture
+def revision(tmp_path_factory, monkeypatch):
+    """A repository to be in, and its one commit."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("repository"))
+    author = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for words in (["init", "-q"], [*author, "commit", "-q", "--allow-empty", "-m", "m"]):
+        subprocess.run(["git", *words], check=True)
+    head = ["git", "rev-parse", "--short=10", "HEAD"]
+    return subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def make_run(folder, name, agent, steps, task_return):
     np.savez(folder / "Hopper-v5.npz", returns=np.array([10.0, 30.0]))
     config = train_locomotion.defaults(train_locomotion.Choice("Hopper-v5", agent))
@@ -27,13 +39,13 @@ def make_run(folder, name, agent, steps, task_return):
     return run.path
 
 
-def test_runs_become_a_table(tmp_path):
+def test_runs_become_a_table(tmp_path, revision):
     runs = [make_run(tmp_path, "clone", "bc", 20_000, 7.0), make_run(tmp_path, "d4pg", "d4pg", 50_000, 18.25)]
     out = tmp_path / "results"
-    main(Keep((runs[0],), "it fell", "abc1234", out))
+    main(Keep((runs[0],), "it fell", revision[:7], out))
     page = out / "README.md"
     page.write_text(f"# Hand-written\n\n{page.read_text()}\nAlso hand-written.\n")
-    main(Keep((runs[1],), "", "abc1234", out))
+    main(Keep((runs[1],), "", None, out))
 
     text = page.read_text()
     assert text.startswith("# Hand-written\n") and text.endswith("\nAlso hand-written.\n")
@@ -47,9 +59,16 @@ def test_runs_become_a_table(tmp_path):
         f"| `{command} bc {options} --steps 20000 --seed 3` (it fell) |",
     ]
     summary = json.loads((out / "d4pg" / "summary.json").read_text())
-    assert (summary["commit"], summary["best"]["step"], summary["last"]["step"]) == ("abc1234", 0, 50_000)
+    assert (summary["commit"], summary["best"]["step"], summary["last"]["step"]) == (revision, 0, 50_000)
     assert (out / "d4pg" / "curve.csv").read_text() == (runs[1] / "curve.csv").read_text()
     assert (out / "d4pg" / "panels.png").stat().st_size > 1_000
+
+
+def test_a_commit_that_is_not_there_is_refused(tmp_path, revision):
+    run = make_run(tmp_path, "clone", "bc", 20_000, 7.0)
+    with pytest.raises(InputError, match="no commit 56f5b83"):
+        main(Keep((run,), "", "56f5b83", tmp_path / "results"))
+    assert not (tmp_path / "results").exists()
 
 
 def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path):
@@ -81,7 +100,7 @@ def test_a_run_at_the_door_names_its_command():
     assert [replace(each, demos=config.demos) for each in spoken] == [config]
 
 
-def test_openings_are_counted_from_the_board(tmp_path):
+def test_openings_are_counted_from_the_board(tmp_path, revision):
     with Run(tmp_path / "run", {**asdict(train_door.RECIPES["default"]), "checksums": {}} | {"demos": "d", "run": "r"}):
         board = Board(tmp_path / "run" / "tensorboard", 0)
         for step, opened in ((300, 0.0), (600, 1.0), (900, 0.0), (1_000, 1.0), (1_300, 1.0)):
@@ -90,6 +109,6 @@ def test_openings_are_counted_from_the_board(tmp_path):
     assert keep_ablations.outcome(tmp_path / "run", 1_000) == (4, 2, 600, 700.0)
     assert keep_ablations.outcome(tmp_path / "run", 400) == (1, 0, None, 300.0)
 
-    keep_ablations.main(keep_ablations.Keep((tmp_path / "run",), 1_000, "abc1234", tmp_path / "out"))
+    keep_ablations.main(keep_ablations.Keep((tmp_path / "run",), 1_000, revision, tmp_path / "out"))
     (kept,) = json.loads((tmp_path / "out" / "summary.json").read_text())["runs"]
     assert (kept["opened"], kept["command"]) == (2, "python -m vision_pwil.train_door --demos d")

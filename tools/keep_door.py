@@ -78,7 +78,7 @@ def main(config: Keep) -> None:
         stills(run).save(temporary)
     summary = {
         "command": command_line(settings),
-        "commit": config.commit or commit(),
+        "commit": commit(config.commit),
         "seed": settings["training"]["seed"],
         "machine": machine(),
         "checksums": settings["checksums"],

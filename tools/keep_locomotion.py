@@ -128,7 +128,7 @@ def table(out: Path) -> str:
 
 def main(config: Keep) -> None:
     """Keep the runs, write the table."""
-    at = config.commit or commit()
+    at = commit(config.commit)
     for run in config.runs:
         folder = config.out / run.resolve().name
         summary = summarize(run, config.note, at)
