@@ -17,6 +17,7 @@ from benchmarks.report import write_report
 from vision_pwil import cli
 from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, subsample
 from vision_pwil.demonstrations.table import table
+from vision_pwil.errors import InputError
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTaskFactory
 from vision_pwil.train_locomotion import ASSETS, Choice, defaults
@@ -86,6 +87,8 @@ def main(config: Benchmark) -> None:
     for path, count, ablation in tqdm(cases, unit="case", dynamic_ncols=True):
         env, demonstrations = path.stem, read(path)
         FlatEnv(env).require(demonstrations, actions=True)
+        if count >= len(demonstrations):
+            raise InputError(f"{path} has {len(demonstrations)} episodes, so --counts {count} leaves none to score.")
         found = [list(scores(env, demonstrations, ablation, count, seed)) for seed in range(config.seeds)]
         returns, distances = np.moveaxis(np.array(found), -1, 0)
         name = "PWIL" if ablation == "none" else f"PWIL-{ablation}"

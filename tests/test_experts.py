@@ -42,3 +42,8 @@ def test_a_file_of_another_name_gets_a_sentence(tmp_path):
     done = run(other, "--out", tmp_path / "out")
     assert done.returncode == 2 and "are of Hopper-v5, not of Walker2d-v5" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_showing_every_episode_gets_a_sentence(tmp_path):
+    done = run(ASSETS / "Reacher-v5.demos", "--counts", 11, "--out", tmp_path / "out")
+    assert done.returncode == 2 and "--counts 11 leaves none to score" in done.stderr
