@@ -56,7 +56,7 @@ docs: $(VENV)/.dev  ## write docs/commands.md anew from every --help
 	$(BIN)/python tools/commands.py
 
 bench: $(VENV)/.dev gl  ## every benchmark, one after the other
-	for b in rewarder rendering demonstrations tcc sac door locomotion experts; do $(BIN)/python -m benchmarks.$$b || exit 1; done
+	for b in rewarder rendering demonstrations tcc sac door locomotion; do $(BIN)/python -m benchmarks.$$b || exit 1; done
 
 notebooks: $(VENV)/.all gl  ## execute the notebooks and keep their outputs
 	$(BIN)/python tools/notebooks.py

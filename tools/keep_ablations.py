@@ -75,8 +75,8 @@ def main(config: Keep) -> None:
         summary.append({"command": command, **seen._asdict()})
     title = f"Training episodes of the first {config.steps:,} steps"
     header = ("command", "episodes", "opened", "first opening", f"return, last {LAST:,} steps")
-    write_text(config.out / "table.md", f"# {title}\n\n{table(header, rows)}\n")
     about: dict[str, Any] = {"commit": commit(config.commit), "machine": machine(), "steps": config.steps}
+    write_text(config.out / "table.md", f"# {title}\n\n{table(header, rows)}\n")
     write_text(config.out / "summary.json", json.dumps({**about, "runs": summary}, indent=2) + "\n")
     print(f"Kept in {config.out}.")
 
