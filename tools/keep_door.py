@@ -68,7 +68,7 @@ def main(config: Keep) -> None:
     run, folder = config.run, config.out / config.name
     if not (run / "evaluation.json").exists():
         raise InputError(f"{run} was not evaluated yet: run `python -m vision_pwil.evaluate {run}` first.")
-    settings = read_json(run / "config.json")
+    settings, at = read_json(run / "config.json"), commit(config.commit)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("curve.csv", "audit.png"):
         if (run / name).exists():
@@ -78,7 +78,7 @@ def main(config: Keep) -> None:
         stills(run).save(temporary)
     summary = {
         "command": command_line(settings),
-        "commit": commit(config.commit),
+        "commit": at,
         "seed": settings["training"]["seed"],
         "machine": machine(),
         "checksums": settings["checksums"],
