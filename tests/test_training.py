@@ -14,8 +14,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tests.toy import AGENT, ToyFactory, settings, trainer
 from vision_pwil import checkpoint
 from vision_pwil.errors import InputError
+from vision_pwil.evaluations import EVALUATION
 from vision_pwil.noise import colored
+from vision_pwil.rollout import environment_seed, held
 from vision_pwil.run import Run, read_curve
+from vision_pwil.sac import act
 from vision_pwil.training import Diverged
 
 STEPS = 1500
@@ -41,7 +44,7 @@ def whole(tmp_path_factory) -> Path:
 
 
 def assert_same(one: Path, two: Path) -> None:
-    for name in ("policy", "checkpoint"):
+    for name in ("policy", "best", "checkpoint"):
         (tensors, values), (others, other_values) = (checkpoint.load(p / f"{name}.safetensors") for p in (one, two))
         assert tensors.keys() == others.keys()
         for key in tensors:
@@ -57,6 +60,17 @@ def test_it_learns(whole):
     assert len(curve) == 1 + (STEPS - 1) // 300 + 1
     assert curve[-1]["return"] > curve[0]["return"] + 3
     assert curve[-1]["opened"] == 1
+
+
+def test_the_policy_with_the_highest_return_is_kept(whole):
+    """Its step is that of the curve's maximum, and played again it earns what the curve says."""
+    best = max(read_curve(whole), key=lambda row: row["return"])
+    policy, about = checkpoint.load_policy(whole / "best.safetensors")
+    assert about["step"] == best["step"]
+    seeds = [environment_seed((0, EVALUATION, index)) for index in range(2)]
+    choose = held(lambda observation, _: act(policy, observation), about["action_repeat"])
+    played = [ToyFactory().build().rollout(choose, seed).statistics["return"] for seed in seeds]
+    assert np.mean(played) == pytest.approx(best["return"])
 
 
 def test_tensorboard_files_read_back(whole):

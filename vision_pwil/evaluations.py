@@ -75,8 +75,9 @@ class Evaluations:
         return sorted(self.run.pending.glob("*.safetensors"))
 
     def _take(self, evaluation: Evaluation, path: Path) -> None:
-        step = int(path.stem)
+        step, saved = int(path.stem), path.read_bytes()
         means = {name: float(np.mean([e[name] for e in evaluation.episodes])) for name in evaluation.episodes[0]}
+        highest = max((row["return"] for row in self.curve), default=-np.inf)
         self.curve.append({"step": step, **means})
         self.board.scalars("eval", means, step)
         self.board.curve("eval/reward", evaluation.rewards, step)
@@ -86,7 +87,8 @@ class Evaluations:
             with replacing(self.run.videos / f"{step:09d}.gif") as temporary:
                 temporary.write_bytes(moving)
         self.board.flush()
-        with replacing(self.run.policy) as temporary:
-            temporary.write_bytes(path.read_bytes())
+        for kept in (self.run.policy, self.run.best) if means["return"] > highest else (self.run.policy,):
+            with replacing(kept) as temporary:
+                temporary.write_bytes(saved)
         self.run.write_curve(self.curve)
         path.unlink()

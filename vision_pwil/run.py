@@ -12,6 +12,8 @@ from vision_pwil.errors import InputError
 from vision_pwil.files import write_text
 
 Row = dict[str, float]
+LATEST, BEST = "policy.safetensors", "best.safetensors"
+"""The policy of the last evaluation, and that of the evaluation with the highest return under the run's own reward."""
 
 
 class Run:
@@ -36,7 +38,8 @@ class Run:
                 f"Another process is using the run directory {self.path}: wait for it or choose another."
             ) from None
         self.checkpoint = self.path / "checkpoint.safetensors"
-        self.policy = self.path / "policy.safetensors"
+        self.policy = self.path / LATEST
+        self.best = self.path / BEST
         self.replay = self.path / "replay"
         self.pending = self.path / "pending"
         self.events = self.path / "tensorboard"
