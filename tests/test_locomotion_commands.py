@@ -75,6 +75,9 @@ def test_a_run_is_looked_at(demos, tmp_path):
     assert {"step": last["step"], **mean} == pytest.approx(last)  # the same episode as the run's own evaluation
     film = imageio.imread(tmp_path / "policy.mp4", plugin="FFMPEG", index=None)
     assert len(film) >= mean["steps"] and film.std() > 5
+    printed = run("evaluate", tmp_path, "--best", "--episodes", 1)
+    assert str(tmp_path / "evaluation-best.json") in printed
+    assert len(imageio.imread(tmp_path / "best.mp4", plugin="FFMPEG", index=None)) > 1
     run("plot", tmp_path, "--out", tmp_path / "curves.png", "--interval", 10)
     assert imageio.imread(tmp_path / "curves.png").shape[1] > 1_000  # three panels beside one another
 

@@ -23,7 +23,7 @@ from vision_pwil.errors import InputError
 from vision_pwil.renderer import RenderSettings
 from vision_pwil.replay import n_step_transitions
 from vision_pwil.reward import Rewarder
-from vision_pwil.run import Run
+from vision_pwil.run import Run, read_curve
 from vision_pwil.wasserstein import exact_w1
 
 HORIZON = 24
@@ -214,6 +214,22 @@ def test_evaluate(trained):
     mean = json.loads((run / "evaluation.json").read_text())["mean"]
     for name in ("return", "w1", "greedy_w1"):  # the same episodes as the run's own last evaluation
         assert mean[name] == pytest.approx(float(last[name]), rel=1e-6)
+
+
+def test_evaluate_the_best(trained):
+    """The policy of the curve's highest return; in other episodes than the run's own two, which chose it."""
+    run = trained[0] / "run"
+    result = command("evaluate", run, "--best", "--episodes", 2, "--no-video")
+    assert result.returncode == 0, result.stderr
+    assert [line.split()[1] for line in result.stdout.splitlines()[2:6]] == ["2", "3", "mean", "deviation"]
+    best = max(read_curve(run), key=lambda row: row["return"])
+    outcome = json.loads((run / "evaluation-best.json").read_text())
+    assert outcome["step"] == best["step"] == json.loads((run / "summary.json").read_text())["best"]["step"]
+    player = evaluate.Player(run, "best.safetensors")
+    played = {index: player.task.measure(player.play(index)) for index in range(4)}
+    for name in ("return", "w1", "greedy_w1"):
+        assert np.mean([played[index][name] for index in (0, 1)]) == pytest.approx(best[name], rel=1e-6)
+        assert np.mean([played[index][name] for index in (2, 3)]) == pytest.approx(outcome["mean"][name])
 
 
 def test_a_saved_policy_acts_far_from_its_run(trained, tmp_path):

@@ -13,12 +13,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from tests.toy import AGENT, ToyFactory, settings, trainer
 from vision_pwil import checkpoint
+from vision_pwil.agent import Policy
+from vision_pwil.board import Board
 from vision_pwil.errors import InputError
-from vision_pwil.evaluations import EVALUATION
+from vision_pwil.evaluations import Evaluations
 from vision_pwil.noise import colored
-from vision_pwil.rollout import environment_seed, held
 from vision_pwil.run import Run, read_curve
-from vision_pwil.sac import act
 from vision_pwil.training import Diverged
 
 STEPS = 1500
@@ -62,15 +62,30 @@ def test_it_learns(whole):
     assert curve[-1]["opened"] == 1
 
 
-def test_the_policy_with_the_highest_return_is_kept(whole):
-    """Its step is that of the curve's maximum, and played again it earns what the curve says."""
-    best = max(read_curve(whole), key=lambda row: row["return"])
-    policy, about = checkpoint.load_policy(whole / "best.safetensors")
-    assert about["step"] == best["step"]
-    seeds = [environment_seed((0, EVALUATION, index)) for index in range(2)]
-    choose = held(lambda observation, _: act(policy, observation), about["action_repeat"])
-    played = [ToyFactory().build().rollout(choose, seed).statistics["return"] for seed in seeds]
-    assert np.mean(played) == pytest.approx(best["return"])
+def constant(policy: Policy, observation: np.ndarray, noise: np.ndarray | None = None) -> np.ndarray:
+    return policy["action"]
+
+
+def test_the_policy_with_the_highest_return_is_kept(tmp_path):
+    """The second of four, whose action is the best; the latest is another. A run taken up again remembers."""
+
+    def evaluated(run: Run, actions: dict[int, float]) -> None:
+        board = Board(run.events, 0)
+        evaluations = Evaluations(run, ToyFactory(), constant, board, episodes=2, step=100)
+        for step, action in actions.items():
+            evaluations.owe(step, {"action": np.array([action], np.float32)}, "toy")
+        evaluations.finish(lambda: False)
+        evaluations.close()
+        board.close()
+
+    with Run(tmp_path, {}) as run:
+        for actions in ({0: 0.3, 10: 0.9, 20: 0.1}, {30: 0.5}):
+            evaluated(run, actions)
+            assert checkpoint.load_policy(run.best)[1]["step"] == 10
+            assert checkpoint.load_policy(run.policy)[1]["step"] == max(actions)
+        returns = [row["return"] for row in run.read_curve()]
+        assert len(returns) == 4 and returns.index(max(returns)) == 1
+        assert checkpoint.load_policy(run.best)[0]["action"] == np.float32(0.9)
 
 
 def test_tensorboard_files_read_back(whole):

@@ -300,7 +300,7 @@ class Audit:
     episodes: int = 5
     """Episodes of each kind of idle play, and of each policy."""
     policies: tuple[Path, ...] = ()
-    """Policies of the door to play beside them: directories of runs, or their policy.safetensors."""
+    """Policies of the door to play beside them: directories of runs (their latest), or files of policies."""
     seed: int = 0
     """Of the play, and of the split for demonstrations that the encoder was not trained on."""
 

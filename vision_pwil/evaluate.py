@@ -1,6 +1,7 @@
 """Look at what a run has learned: `python -m vision_pwil.evaluate RUN` prints a table and films the policy."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +20,11 @@ from vision_pwil.files import replacing, write_text
 from vision_pwil.film import Film, film_door, film_environment
 from vision_pwil.locomotion_task import LocomotionTaskFactory
 from vision_pwil.rollout import Choose, Task, Trajectory, environment_seed, held
+from vision_pwil.run import BEST, LATEST, read_json
 
-TASK, VIDEO = "task.safetensors", "policy.mp4"
+TASK = "task.safetensors"
+EVALUATIONS = {LATEST: "evaluation.json", BEST: "evaluation-best.json"}
+"""Where the outcome of playing a run's policies is kept."""
 
 
 def load_policy(path: str | Path) -> Choose:
@@ -29,7 +33,7 @@ def load_policy(path: str | Path) -> Choose:
     The observation is the environment's own; what a policy sees besides (the time) is added here.
     """
     path = Path(path)
-    arrays, about = checkpoint.load_policy(path / "policy.safetensors" if path.is_dir() else path)
+    arrays, about = checkpoint.load_policy(path / LATEST if path.is_dir() else path)
     act, timed = agents.ACTS[about["agent"]], about.get("time_feature", False)
 
     def choose(observation: np.ndarray, step: int) -> np.ndarray:
@@ -50,12 +54,14 @@ def load_task(run: Path) -> DoorTaskFactory | LocomotionTaskFactory:
 
 
 class Player:
-    """A run's task and its latest policy."""
+    """A run's task and one of its policies, by default the latest."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, policy: str = LATEST) -> None:
         self.factory = load_task(run)
         self.task: Task = self.factory.build()
-        self._policy, about = checkpoint.load_policy(run / "policy.safetensors")
+        if not (run / policy).exists():
+            raise InputError(f"{run / policy} is not there yet: it comes with the evaluations of the run.")
+        self._policy, about = checkpoint.load_policy(run / policy)
         self._act, self._repeat, self.step = agents.ACTS[about["agent"]], about.get("action_repeat", 1), about["step"]
 
     def play(self, index: int) -> Trajectory:
@@ -74,25 +80,28 @@ class Player:
         return environment_seed((0, EVALUATION, index))
 
 
-def film(run: Path, name: str = VIDEO, episodes: int = 3) -> Path:
-    """Film the policy's first evaluation episodes in large frames, to `name` in the run; each end is held a second."""
-    player, pictures = Player(run), []
-    for index in tqdm(range(episodes), desc="filming", unit="episode", leave=False):
+def film(run: Path, policy: str = LATEST, episodes: Iterable[int] = range(3)) -> Path:
+    """Film some of a policy's evaluation episodes in large frames, into the run; each end is held a second."""
+    player, pictures, out = Player(run, policy), [], (run / policy).with_suffix(".mp4")
+    for index in tqdm(episodes, desc="filming", unit="episode", leave=False):
         frames, rate = player.film(index)
         pictures += [frames, np.repeat(frames[-1:], round(rate), axis=0)]
-    with replacing(run / name) as temporary:
+    with replacing(out) as temporary:
         imageio.imwrite(temporary, np.concatenate(pictures), plugin="FFMPEG", fps=rate)
-    return run / name
+    return out
 
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Play a run's latest policy without exploration noise."""
+    """Play a policy of a run without exploration noise."""
 
     run: Annotated[Path, tyro.conf.Positional]
     """Directory of a run: train_door, train_locomotion or train_expert."""
     episodes: int = 10
-    """Episodes to play; the first 10 are those of the run's own evaluations."""
+    """Episodes to play; the first are those of the run's own evaluations."""
+    best: bool = False
+    """Play not the latest policy but the one whose evaluation had the highest imitation return (an expert's: task
+    return), in episodes that come after those of the run's own evaluations: these chose it, and would flatter it."""
     video: bool = True
     """Film the first three in large frames."""
 
@@ -101,19 +110,23 @@ def main(config: Evaluate) -> None:
     """Play, print a table, and film."""
     if config.episodes < 1:
         raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
-    player = Player(config.run)
-    episodes = tqdm(range(config.episodes), desc="playing", unit="episode", leave=False)
-    rows = [player.task.measure(player.play(index)) for index in episodes]
+    policy, first = LATEST, 0
+    if config.best:
+        policy, first = BEST, read_json(config.run / "config.json")["training"]["evaluation_episodes"]
+    player = Player(config.run, policy)
+    indices = range(first, first + config.episodes)
+    rows = [player.task.measure(player.play(index)) for index in tqdm(indices, "playing", unit="episode", leave=False)]
     means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
     deviations = {name: float(np.std([row[name] for row in rows])) for name in rows[0]}
-    lines = [(str(number), row) for number, row in enumerate(rows)] + [("mean", means), ("deviation", deviations)]
+    lines = [*zip(map(str, indices), rows, strict=True), ("mean", means), ("deviation", deviations)]
     print(table(("episode", *means), [(name, *(f"{value:.4g}" for value in row.values())) for name, row in lines]))
     summary = {"step": player.step, "episodes": config.episodes, "mean": means, "deviation": deviations}
-    write_text(config.run / "evaluation.json", json.dumps(summary, indent=2) + "\n")
-    print(f"The policy of step {player.step}; written to {config.run / 'evaluation.json'}.")
+    out = config.run / EVALUATIONS[policy]
+    write_text(out, json.dumps(summary, indent=2) + "\n")
+    print(f"The policy of step {player.step}; written to {out}.")
     if config.video:
         try:
-            print(f"Video: {film(config.run, episodes=min(3, config.episodes))}")
+            print(f"Video: {film(config.run, policy, indices[:3])}")
         except InputError as error:
             print(f"No video: {error}")
 

@@ -17,6 +17,15 @@ EVALUATION = 1
 """Second number of the seeds of evaluation episodes; every evaluation plays the same ones, whatever the run's seed."""
 
 
+def conclude(run: Run, finished: bool) -> tuple[Row, Row] | None:
+    """Write a run's outcome; return its last evaluation and the one with the highest return, if there are any."""
+    curve = run.read_curve()
+    last = curve[-1] if curve else {}
+    best = max(curve, key=lambda row: row["return"], default={})
+    run.write_summary({"finished": finished, **last, "best": best})
+    return (last, best) if curve else None
+
+
 class Evaluations:
     """The learning curve, and the evaluations still owed to it.
 

@@ -10,12 +10,13 @@ from vision_pwil.door_env import ENV_ID
 from vision_pwil.evaluate import load_policy
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.rollout import Choose
+from vision_pwil.run import LATEST
 
 
 def load_player(path: Path) -> tuple[Choose, gym.Env]:
     """The policy of a run directory or a saved policy file, as actions of its environment, and the environment."""
     choose = load_policy(path)
-    _, about = checkpoint.load_policy(path / "policy.safetensors" if path.is_dir() else path)
+    _, about = checkpoint.load_policy(path / LATEST if path.is_dir() else path)
     if about["task"] == "door":
         return choose, gym.make(ENV_ID, horizon=about["horizon"], disable_env_checker=True)
     env, bit = FlatEnv(about["env"], about["horizon"]), np.zeros(int(about["agent"] == "dac"))

@@ -18,6 +18,7 @@ from vision_pwil.door_env import HORIZON, OPEN_ANGLE
 from vision_pwil.door_task import Absorbing, DoorTaskFactory, Metric, pixel_atoms, state_atoms
 from vision_pwil.encoder import Encoder
 from vision_pwil.errors import InputError
+from vision_pwil.evaluations import conclude
 from vision_pwil.files import replacing, sha256, write_text
 from vision_pwil.renderer import RenderSettings
 from vision_pwil.replay import Replay
@@ -185,16 +186,19 @@ def main(config: TrainDoor) -> None:
         replay = Replay(training.replay_capacity, size, ACTION_SIZE, training.seed)
         about = {"task": "door", "horizon": config.horizon, "time_feature": config.time_feature}
         finished = Trainer(run, agent, sac.act, factory, replay, training, about).train()
-        curve = run.read_curve()
-        run.write_summary({"finished": finished, **(curve[-1] if curve else {})})
+        outcome = conclude(run, finished)
         if finished and config.video:
             print(f"Video: {evaluate.film(config.run)}")
     print("Finished." if finished else "Stopped; the same command goes on.")
-    if curve:
-        last = curve[-1]
+    if outcome:
+        last, best = outcome
         print(
             f"At step {last['step']:.0f} the door opened in {last['opened']:.0%} of {training.evaluation_episodes} "
             f"episodes (1.35 rad: {last['success']:.0%}), imitation return {last['return']:.0f}, W1 {last['w1']:.3g}."
+        )
+        print(
+            f"The highest imitation return, {best['return']:.0f}, was at step {best['step']:.0f}; "
+            f"`python -m vision_pwil.evaluate {config.run} --best` plays that policy."
         )
     print(f"The run is in {config.run}; see it with: tensorboard --logdir {config.run}")
 

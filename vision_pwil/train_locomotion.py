@@ -15,6 +15,7 @@ from vision_pwil.agent import Agent
 from vision_pwil.demonstrations import Demonstrations, choose, read, subsample
 from vision_pwil.errors import InputError
 from vision_pwil.evaluate import TASK
+from vision_pwil.evaluations import conclude
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTaskFactory
 from vision_pwil.prefill import prefill
@@ -188,12 +189,15 @@ def default_run(env_id: str, name: str) -> str:
 
 def report(run: Run, finished: bool) -> None:
     """Keep the outcome; say how it went, and where to look."""
-    curve = run.read_curve()
-    run.write_summary({"finished": finished, **(curve[-1] if curve else {})})
-    if curve:
-        print("last evaluation:", ", ".join(f"{name} {value:.4g}" for name, value in curve[-1].items()))
+    if outcome := conclude(run, finished):
+        for name, row in zip(("last evaluation", "highest return"), outcome, strict=True):
+            print(f"{name}:", ", ".join(f"{key} {_rounded(value)}" for key, value in row.items()))
     state = "The run is" if finished else "Stopped; the same command continues. The run is"
-    print(f"{state} in {run.path}: `python -m vision_pwil.evaluate {run.path}` plays it.")
+    print(f"{state} in {run.path}: `python -m vision_pwil.evaluate {run.path}` plays it (the highest with --best).")
+
+
+def _rounded(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
 if __name__ == "__main__":

@@ -96,7 +96,8 @@ class Record:
     """Play a trained policy in its environment and write what it does as demonstrations."""
 
     policy: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="POLICY")]
-    """Directory of a run (train_expert, train_locomotion, train_door), or its policy.safetensors."""
+    """Directory of a run (train_expert, train_locomotion, train_door), for its latest policy, or a policy's file: its
+    best.safetensors."""
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     """The file to write, by custom named *.demos."""
     episodes: int = 11
