@@ -42,6 +42,8 @@ def make_run(folder, name, agent, steps, task_return):
 def test_runs_become_a_table(tmp_path, revision):
     runs = [make_run(tmp_path, "clone", "bc", 20_000, 7.0), make_run(tmp_path, "d4pg", "d4pg", 50_000, 18.25)]
     out = tmp_path / "results"
+    chosen = {"step": 40_000, "episodes": 50, "mean": {"task_return": 19.5}}
+    (runs[1] / "evaluation-best.json").write_text(json.dumps(chosen))
     main(Keep((runs[0],), "it fell", revision[:7], out))
     page = out / "README.md"
     page.write_text(f"# Hand-written\n\n{page.read_text()}\nAlso hand-written.\n")
@@ -53,13 +55,14 @@ def test_runs_become_a_table(tmp_path, revision):
     command = "python -m vision_pwil.train_locomotion --env Hopper-v5 --agent"
     options = "--demos Hopper-v5.npz --num-demos 4"
     assert rows == [
-        f"| [Hopper-v5](d4pg/summary.json) | d4pg | 4 | 3 | 50k | 18.25 | 20 | 1.25 | 1.5 "
+        f"| [Hopper-v5](d4pg/summary.json) | d4pg | 4 | 3 | 50k | 18.25 | 19.5 | 20 | 1.25 | 1.5 "
         f"| `{command} d4pg {options} --steps 50000 --seed 3` |",
-        f"| [Hopper-v5](clone/summary.json) | bc | 4 | 3 | 20k | 7 | 20 | 1.25 | 1.5 "
+        f"| [Hopper-v5](clone/summary.json) | bc | 4 | 3 | 20k | 7 | - | 20 | 1.25 | 1.5 "
         f"| `{command} bc {options} --steps 20000 --seed 3` (it fell) |",
     ]
     summary = json.loads((out / "d4pg" / "summary.json").read_text())
     assert (summary["commit"], summary["best"]["step"], summary["last"]["step"]) == (revision, 0, 50_000)
+    assert summary["chosen"] == chosen
     assert (out / "d4pg" / "curve.csv").read_text() == (runs[1] / "curve.csv").read_text()
     assert (out / "d4pg" / "panels.png").stat().st_size > 1_000
 

@@ -19,13 +19,14 @@ import tyro
 from benchmarks.report import commit, machine
 from vision_pwil import cli, plot, train_locomotion
 from vision_pwil.errors import InputError
+from vision_pwil.evaluate import EVALUATIONS
 from vision_pwil.files import write_text
-from vision_pwil.run import flatten, read_curve, read_json
+from vision_pwil.run import BEST, flatten, read_curve, read_json
 
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 HEADER = (
-    "| environment | agent | demonstrations | seed | steps | return | expert's return | W1 | greedy bound | command |\n"
-    "|---|---|---|---|---|---|---|---|---|---|\n"
+    "| environment | agent | demonstrations | seed | steps | return | chosen | expert's return | W1 | greedy bound "
+    "| command |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 ORDER = ("d4pg", "td3", "sac", "dac", "bc")
 
@@ -76,8 +77,9 @@ def expert_return(demos: str | None) -> float | None:
 
 
 def summarize(run: Path, note: str, at: str) -> dict[str, Any]:
-    """What a run was and where it came to: its last evaluation, and the one with the highest task return."""
-    config, curve = read_json(run / "config.json"), read_curve(run)
+    """What a run was and where it came to: its last evaluation, the one with the highest task return, and what the
+    policy with the highest imitation return did in episodes of its own, where `evaluate --best` has played it."""
+    config, curve, chosen = read_json(run / "config.json"), read_curve(run), run / EVALUATIONS[BEST]
     if not curve:
         raise InputError(f"{run} has no evaluation yet: wait for the first.")
     return {
@@ -92,6 +94,7 @@ def summarize(run: Path, note: str, at: str) -> dict[str, Any]:
         "first": curve[0],
         "last": curve[-1],
         "best": max(curve, key=lambda row: row["task_return"]),
+        "chosen": read_json(chosen) if chosen.exists() else None,
         "note": note,
     }
 
@@ -107,6 +110,7 @@ def row(folder: str, summary: dict[str, Any]) -> str:
         summary["seed"],
         f"{last['step'] / 1000:.0f}k",
         _number(last["task_return"]),
+        _number(chosen["mean"]["task_return"]) if (chosen := summary.get("chosen")) else "-",
         "-" if expert is None else _number(expert),
         f"{last['w1']:.3g}",
         f"{last['greedy_w1']:.3g}",
