@@ -1,0 +1,21 @@
+"""Films of episodes show what they are about."""
+
+import numpy as np
+
+from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.film import film_environment
+from vision_pwil.gym_env import FlatEnv
+from vision_pwil.rollout import Trajectory
+from vision_pwil.train_locomotion import ASSETS
+
+
+def test_the_camera_follows():
+    """A demonstration that ships hops many lengths of the picture; its hopper, all orange, is in the last frame too."""
+    episode = Demonstrations.load(ASSETS / "Hopper-v5.demos").episodes[0]
+    states, actions = np.asarray(episode.states)[:300], np.asarray(episode.actions)[:300]
+    assert states[:, 5].sum() * 0.008 > 4  # metres forward: the speed times the duration of a step
+    played = FlatEnv("Hopper-v5").bounds.to_policy(actions)
+    frames, _ = film_environment("Hopper-v5", None, 0, Trajectory(states, played, np.zeros(300), False, {}))
+    orange = (frames[..., 0].astype(int) - frames[..., 2] > 40).sum((1, 2))
+    assert orange[0] > 1_000
+    assert orange.min() > 0.5 * orange[0]
