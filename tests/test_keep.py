@@ -8,12 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tyro
+from PIL import Image
 
 from tools import keep_ablations, keep_door
 from tools.keep_locomotion import Keep, main
 from vision_pwil import choices, train_door, train_locomotion
 from vision_pwil.board import Board
+from vision_pwil.checkpoint import save_policy
+from vision_pwil.d4pg import D4PG, D4PGConfig
 from vision_pwil.errors import InputError
+from vision_pwil.locomotion_task import Expert, LocomotionTaskFactory
 from vision_pwil.run import Run
 
 
@@ -44,6 +48,10 @@ def test_runs_become_a_table(tmp_path, revision):
     out = tmp_path / "results"
     chosen = {"step": 40_000, "episodes": 50, "mean": {"task_return": 19.5}}
     (runs[1] / "evaluation-best.json").write_text(json.dumps(chosen))
+    expert = Expert(np.zeros((2, 11)), np.zeros((2, 3)))
+    LocomotionTaskFactory("Hopper-v5", 20, expert).save(runs[1] / "task.safetensors")
+    policy = D4PG(11, 3, D4PGConfig(), seed=0).policy()
+    save_policy(runs[1] / "best.safetensors", policy, {"agent": "d4pg", "step": 40_000})
     main(Keep((runs[0],), "it fell", revision[:7], out))
     page = out / "README.md"
     page.write_text(f"# Hand-written\n\n{page.read_text()}\nAlso hand-written.\n")
@@ -65,6 +73,9 @@ def test_runs_become_a_table(tmp_path, revision):
     assert summary["chosen"] == chosen
     assert (out / "d4pg" / "curve.csv").read_text() == (runs[1] / "curve.csv").read_text()
     assert (out / "d4pg" / "panels.png").stat().st_size > 1_000
+    stills = np.asarray(Image.open(out / "d4pg" / "stills.png"))
+    assert stills.shape[1] == 1_680 and stills.std() > 10
+    assert not (out / "clone" / "stills.png").exists()
 
 
 def test_a_commit_that_is_not_there_is_refused(tmp_path, revision):

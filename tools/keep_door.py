@@ -18,13 +18,12 @@ import tyro
 from PIL import Image
 
 from benchmarks.report import commit, machine
-from tools.keep_locomotion import options
+from tools.keep_locomotion import STILLS, options, side_by_side
 from vision_pwil import cli, evaluate, plot, train_door
 from vision_pwil.errors import InputError
 from vision_pwil.files import replacing, write_text
 from vision_pwil.run import flatten, read_json
 
-STILLS, WIDTH = 7, 1680
 OUT = Path(__file__).resolve().parents[1] / "results" / "door"
 
 
@@ -58,9 +57,7 @@ def command_line(config: dict[str, Any]) -> str:
 def stills(run: Path) -> Image.Image:
     """The first evaluation episode in large frames, some of them side by side."""
     frames = evaluate.Player(run).film(0).frames
-    row = np.concatenate(frames[np.linspace(0, len(frames) - 1, STILLS).astype(int)], axis=1)
-    picture = Image.fromarray(row)
-    return picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)))
+    return side_by_side(frames[np.linspace(0, len(frames) - 1, STILLS).astype(int)])
 
 
 def main(config: Keep) -> None:

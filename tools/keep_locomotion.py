@@ -2,8 +2,9 @@
 
     python -m tools.keep_locomotion [RUN...] [--note "..."] [--out results/locomotion]
 
-Each run gets a folder: `summary.json` (command, commit, machine, outcome), its curve and the paper's panels. The table
-in README.md, between its two marks, is made from the summaries alone.
+Each run gets a folder: `summary.json` (command, commit, machine, outcome), its curve and the paper's panels, and stills
+of its best policy if `python -m vision_pwil.evaluate RUN --best` has played it. The table in README.md, between its two
+marks, is made from the summaries alone.
 """
 
 import json
@@ -15,12 +16,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import tyro
+from PIL import Image
 
 from benchmarks.report import commit, machine
 from vision_pwil import cli, plot, train_locomotion
 from vision_pwil.errors import InputError
-from vision_pwil.evaluate import EVALUATIONS
-from vision_pwil.files import write_text
+from vision_pwil.evaluate import EVALUATIONS, Player
+from vision_pwil.files import replacing, write_text
 from vision_pwil.run import BEST, flatten, read_curve, read_json
 
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
@@ -28,6 +30,7 @@ HEADER = (
     "| environment | agent | demonstrations | seed | steps | return | chosen | expert's return | W1 | greedy bound "
     "| command |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
+STILLS, WIDTH = 7, 1680
 ORDER = ("d4pg", "td3", "sac", "dac", "bc")
 
 
@@ -130,6 +133,19 @@ def table(out: Path) -> str:
     return HEADER + "".join(row(folder, summary) for folder, summary in ordered)
 
 
+def stills(run: Path, episode: int) -> Image.Image:
+    """The policy with the highest imitation return, in the middle of an episode, a tenth of a second between frames."""
+    frames, rate = Player(run, BEST).film(episode)
+    stride = max(1, round(rate / 10))
+    return side_by_side(frames[len(frames) // 2 :: stride][:STILLS])
+
+
+def side_by_side(frames: np.ndarray) -> Image.Image:
+    """Frames as one picture."""
+    picture = Image.fromarray(np.concatenate(frames, axis=1))
+    return picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)))
+
+
 def main(config: Keep) -> None:
     """Keep the runs, write the table."""
     at = commit(config.commit)
@@ -139,6 +155,9 @@ def main(config: Keep) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(run / "curve.csv", folder / "curve.csv")
         plot.draw(plot.Plot((run,), folder / "panels.png"))
+        if summary["chosen"]:
+            with replacing(folder / "stills.png") as temporary:
+                stills(run, summary["evaluation_episodes"]).save(temporary)
         write_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
     page = config.out / "README.md"
     before, begin, rest = page.read_text().partition(BEGIN) if page.exists() else ("# Locomotion\n\n", BEGIN, END)
