@@ -2,13 +2,10 @@
 
 from typing import Any, NamedTuple
 
-import gymnasium as gym
-import mujoco
 import numpy as np
-from gymnasium.envs.mujoco import MujocoEnv
 
 from vision_pwil.errors import InputError
-from vision_pwil.gym_env import FlatEnv, make
+from vision_pwil.gym_env import FlatEnv, follow, make
 from vision_pwil.renderer import PRETTY, DoorRenderer
 from vision_pwil.rollout import Trajectory
 
@@ -36,7 +33,7 @@ def film_environment(env_id: str, horizon: int | None, seed: int, trajectory: Tr
     """An episode of any environment that can draw itself: the same actions from the same seed, once more."""
     try:
         env = make(env_id, horizon, render_mode="rgb_array")
-        _follow(env.unwrapped)
+        follow(env)
         env.reset(seed=seed)
         frames: list[Any] = [env.render()]
     except Exception as error:  # whatever an environment's own renderer lacks
@@ -50,11 +47,3 @@ def film_environment(env_id: str, horizon: int | None, seed: int, trajectory: Tr
             frames.append(env.render())
     env.close()
     return Film(np.stack(frames), rate / stride)
-
-
-def _follow(env: gym.Env[Any, Any]) -> None:
-    """Look through the model's own tracking camera: Gymnasium 1.4 stays where an episode began; robots run away."""
-    if isinstance(env, MujocoEnv):
-        camera = mujoco.mj_name2id(env.model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
-        if camera >= 0:
-            env.mujoco_renderer.camera_id = camera

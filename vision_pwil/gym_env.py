@@ -11,6 +11,7 @@ import vision_pwil.opengl  # noqa: F401  (chooses the backend before MuJoCo is i
 import gymnasium as gym
 import mujoco
 import numpy as np
+from gymnasium.envs.mujoco import MujocoEnv
 from gymnasium.spaces import Box
 
 from vision_pwil.demonstrations import Demonstrations
@@ -94,6 +95,15 @@ def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any
         return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
     except (gym.error.Error, ImportError) as error:
         raise InputError(f'There is no Gymnasium environment "{env_id}" here: {error}') from None
+
+
+def follow(env: gym.Env[Any, Any]) -> None:
+    """Draw through the model's own tracking camera: Gymnasium 1.4 stays where an episode began, and robots run away."""
+    plain = env.unwrapped
+    if isinstance(plain, MujocoEnv):
+        camera = mujoco.mj_name2id(plain.model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
+        if camera >= 0:
+            plain.mujoco_renderer.camera_id = camera
 
 
 def _warn(message: str) -> None:
