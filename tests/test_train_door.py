@@ -264,6 +264,7 @@ def test_bad_input_is_one_sentence(trained, tmp_path, capsys):
         assert "Another process is using" in train("--run", tmp_path / "busy")
     assert "with horizon = 24, not 25" in train("--run", trained[0] / "run", "--horizon", 25)
     assert "not the directory of a training run" in complaint(evaluate.main, tmp_path)
+    assert "not the directory of a training run" in complaint(evaluate.main, tmp_path, "--best")
     assert "curve.csv" in complaint(plot.draw, tmp_path)
 
 

@@ -110,10 +110,9 @@ def main(config: Evaluate) -> None:
     """Play, print a table, and film."""
     if config.episodes < 1:
         raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
-    policy, first = LATEST, 0
-    if config.best:
-        policy, first = BEST, read_json(config.run / "config.json")["training"]["evaluation_episodes"]
+    policy = BEST if config.best else LATEST
     player = Player(config.run, policy)
+    first = read_json(config.run / "config.json")["training"]["evaluation_episodes"] if config.best else 0
     indices = range(first, first + config.episodes)
     rows = [player.task.measure(player.play(index)) for index in tqdm(indices, "playing", unit="episode", leave=False)]
     means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
