@@ -141,6 +141,8 @@ def test_cloning_stops_cleanly_also_where_ctrl_c_is_ignored(number, demos, tmp_p
         (["--env", "Walker2d-v5"], f"The demonstrations are of {ENV}, not of Walker2d-v5"),
         (["--num-demos", "3"], "3 demonstrations were asked for, and there are 2"),
         (["--ablation", "nofill", "--prefill", "10"], "--prefill"),
+        (["--min-deviation", "-0.1"], "cannot be negative"),
+        (["--ablation", "l2", "--min-deviation", "0.1"], "divides by no deviation"),
         (["--agent", "dac", "--n-step", "5"], "--n-step"),
         (["--agent", "a3c"], "invalid choice 'a3c'"),
     ],

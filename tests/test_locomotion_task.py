@@ -137,9 +137,24 @@ def test_rewards_are_those_of_algorithm_1(ablation):
     assert trajectory.statistics["task_return"] == pytest.approx(5 * 2.75)
 
 
-@pytest.mark.parametrize("ablation", ["none", "state", "l2", "nofill", "support"])
-def test_evaluation_compares_pairs_whatever_the_reward(ablation):
-    task = LocomotionTaskFactory("test/Grid-v0", expert=make_expert(ablation=ablation)).build()
+def test_the_least_deviation_bounds_that_of_the_reward():
+    expert = make_expert(min_deviation=0.7)
+    trajectory = LocomotionTaskFactory("test/Grid-v0", expert=expert).build().rollout(constant(0.5), seed=0)
+    atoms = np.concatenate([expert.states, expert.actions], axis=1)
+    deviation = np.maximum(atoms.std(0), 0.7)
+    assert (atoms.std(0) < 0.7).any() and (atoms.std(0) > 0.7).any()
+    states = np.repeat(0.1 * np.arange(1, 6)[:, None], 4, axis=1)
+    points = np.concatenate([states, np.tile([0.75, 2.0], (5, 1))], axis=1)
+    costs = transcription(points / deviation, atoms / deviation, 8)
+    np.testing.assert_allclose(trajectory.rewards, 5 * np.exp(-5 * 8 / np.sqrt(6) * costs), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "different",
+    [*({"ablation": name} for name in ("none", "state", "l2", "nofill", "support")), {"min_deviation": 0.7}],
+)
+def test_evaluation_compares_pairs_whatever_the_reward(different):
+    task = LocomotionTaskFactory("test/Grid-v0", expert=make_expert(**different)).build()
     reference = LocomotionTaskFactory("test/Grid-v0", expert=make_expert()).build()
     found, expected = (t.measure(t.rollout(constant(0.5), 0, evaluating=True)) for t in (task, reference))
     assert found["w1"] == expected["w1"]
@@ -193,7 +208,15 @@ def test_prefill_needs_two_steps():
         prefill(single, Bounds(np.zeros(1), np.ones(1)), 10, n=1, alpha=5.0, gamma=0.9)
 
 
-@pytest.mark.parametrize("expert", [make_expert(ablation="l2", beta=2.0), make_expert(ablation="state"), None])
+@pytest.mark.parametrize(
+    "expert",
+    [
+        make_expert(ablation="l2", beta=2.0),
+        make_expert(ablation="state"),
+        make_expert(min_deviation=0.7),
+        None,
+    ],
+)
 def test_a_task_can_be_kept_in_a_file(expert, tmp_path):
     factory = LocomotionTaskFactory("test/Grid-v0", 7, expert, absorbing_bit=True)
     factory.save(tmp_path / "task.safetensors")

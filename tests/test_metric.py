@@ -22,6 +22,12 @@ def test_a_dimension_that_never_changes_counts_in_its_own_unit():
     assert difference.tolist() == [0, 2, 1]
 
 
+def test_no_dimension_is_divided_by_less_than_the_least_deviation():
+    atoms = np.column_stack([[0.0, 4.0], [0.0, 0.002], [7.0, 7.0]])  # deviations of 2, 0.001 and 0
+    difference = StandardizedEuclidean.of(atoms, least=0.1)([1.0, 0.1, 7.5]) - [0.0, 0.0, 7.0]
+    assert difference.tolist() == [0.5, 1.0, 0.5]
+
+
 def test_euclidean_leaves_points_alone():
     assert Euclidean()([1, 2]).tolist() == [1.0, 2.0]
 

@@ -35,6 +35,8 @@ class Expert:
     """"state" compares states only, "l2" without standardisation, "support" to atoms of infinite capacity."""
     alpha: float = 5.0
     beta: float = 5.0
+    min_deviation: float = 0.0
+    """Least standard deviation that a dimension is divided by, in the reward alone."""
 
     def pairs(self) -> np.ndarray:
         """The expert's points: state-action pairs, or states where actions are not known."""
@@ -46,6 +48,7 @@ class Expert:
             self.states if self.ablation == "state" else self.pairs(),
             horizon,
             standardized=self.ablation != "l2",
+            min_deviation=self.min_deviation,
             support=self.ablation == "support",
             alpha=self.alpha,
             beta=self.beta,

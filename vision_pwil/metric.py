@@ -40,20 +40,23 @@ class StandardizedEuclidean:
 
     A dimension that never changes in the demonstrations (contact forces of Ant and Humanoid) has no standard deviation
     to divide by and counts in its own unit: leaving it would hide an agent that does change it.
+
+    One that hardly changes is another matter: an expert that holds a joint against its stop, give or take 0.001 rad,
+    is hundreds of deviations away from everything else. `least` bounds the deviation from below (not in the paper).
     """
 
     deviation: NDArray[np.float64]
 
     @classmethod
-    def of(cls, atoms: ArrayLike) -> "StandardizedEuclidean":
-        """Take the standard deviations of the demonstrations' points (n, d)."""
+    def of(cls, atoms: ArrayLike, least: float = 0.0) -> "StandardizedEuclidean":
+        """Take the standard deviations of the demonstrations' points (n, d), or `least` where they are less."""
         atoms = np.asarray(atoms, dtype=np.float64)
         if atoms.ndim != 2 or atoms.size == 0:
             raise InputError(
                 f"The demonstrations are empty or not a table: expected points of shape (n, d), got {atoms.shape}."
             )
         deviation = atoms.std(axis=0)
-        return cls(np.where(deviation > CONSTANT, deviation, 1.0))
+        return cls(np.where(deviation > CONSTANT, np.maximum(deviation, least), 1.0))
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
         """Divide each dimension by its deviation."""

@@ -78,13 +78,17 @@ class Rewarder:
         horizon: int,
         *,
         standardized: bool = True,
+        min_deviation: float = 0.0,
         alpha: float = 5.0,
         beta: float = 5.0,
         **options: Any,
     ) -> "Rewarder":
-        """Reward of eq. 7 on states or state-action pairs; not standardised, it is the ablation PWIL-L2."""
+        """Reward of eq. 7 on states or state-action pairs; not standardised, it is the ablation PWIL-L2.
+
+        No dimension is divided by less than `min_deviation`, see `StandardizedEuclidean`.
+        """
         atoms = np.asarray(atoms, dtype=np.float64)
-        metric = StandardizedEuclidean.of(atoms) if standardized else Euclidean()
+        metric = StandardizedEuclidean.of(atoms, min_deviation) if standardized else Euclidean()
         scale = state_scale(horizon, atoms.shape[-1])
         return cls(atoms, horizon, metric=metric, scale=scale, alpha=alpha, beta=beta, **options)
 

@@ -62,6 +62,9 @@ class TrainLocomotion(Choice):
     """Largest reward of a step (section "Implementation")."""
     beta: float = 5.0
     """How fast the reward falls with the cost (section "Implementation")."""
+    min_deviation: float = 0.0
+    """Least standard deviation that a dimension of the points is divided by in the reward's distance. Not in the paper:
+    where the expert holds a joint still (Ant-v5, to 0.001 rad), nothing else of a pose counts without it."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     settings: tyro.conf.AvoidSubcommands[Settings] = field(default_factory=d4pg.D4PGConfig)
 
@@ -123,6 +126,10 @@ def main(config: TrainLocomotion) -> None:
             f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, --n-step and "
             "--action-repeat at their defaults."
         )
+    if config.min_deviation < 0:
+        raise InputError(f"--min-deviation is {config.min_deviation}, which cannot be negative: give 0 or more.")
+    if config.min_deviation and config.ablation == "l2":
+        raise InputError("The ablation l2 divides by no deviation: leave --min-deviation at 0.")
     env = FlatEnv(config.env, config.horizon)
     chosen = find_demonstrations(config, env)
     kept = subsample(chosen, config.training.seed, config.subsample)
@@ -132,7 +139,7 @@ def main(config: TrainLocomotion) -> None:
     factory = LocomotionTaskFactory(
         config.env,
         config.horizon,
-        Expert(states, actions, config.ablation, config.alpha, config.beta),
+        Expert(states, actions, config.ablation, config.alpha, config.beta, config.min_deviation),
         absorbing_bit=config.agent == "dac",
     )
     settings = {**asdict(config), "checksum": chosen.checksum}
