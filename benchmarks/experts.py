@@ -37,6 +37,8 @@ class Benchmark:
     """Demonstrations shown."""
     seeds: int = 3
     """Draws of the demonstrations shown; those of seeds 0, 1, ... of `train_locomotion`."""
+    min_deviation: float = 0.0
+    """That of `train_locomotion`; PWIL-L2 has none."""
     out: Path = Path("results/locomotion-experts")
     """Where the table goes."""
 
@@ -54,18 +56,21 @@ def arrays(episodes: Iterable[Episode]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([states for states, _ in both]), np.concatenate([actions for _, actions in both])
 
 
-def scores(env: str, demonstrations: Demonstrations, ablation: Ablation, count: int, seed: int) -> Iterator[Score]:
+def scores(
+    env: str, demonstrations: Demonstrations, ablation: Ablation, count: int, seed: int, min_deviation: float
+) -> Iterator[Score]:
     """The episodes not shown, one after the other."""
     config = defaults(Choice(env, ablation=ablation))
     shown = choose(demonstrations, count, seed)
-    expert = Expert(*arrays(subsample(shown, seed, config.subsample).episodes), ablation, config.alpha, config.beta)
+    points = arrays(subsample(shown, seed, config.subsample).episodes)
+    expert = Expert(*points, ablation, config.alpha, config.beta, min_deviation)
     task = LocomotionTaskFactory(env, config.horizon, expert).build()
     for episode in demonstrations.episodes:
         if any(episode is known for known in shown.episodes):
             continue
-        points = np.hstack(arrays([episode]))
-        rewards = task.rewarder.episode(points[:, : task.rewarder.coupling.atoms.shape[1]]).rewards
-        yield Score(float(rewards.sum()), exact_w1(task.metric(points), task.atoms))
+        pairs = np.hstack(arrays([episode]))
+        rewards = task.rewarder.episode(pairs[:, : task.rewarder.coupling.atoms.shape[1]]).rewards
+        yield Score(float(rewards.sum()), exact_w1(task.metric(pairs), task.atoms))
 
 
 def span(values: np.ndarray) -> str:
@@ -89,7 +94,8 @@ def main(config: Benchmark) -> None:
         FlatEnv(env).require(demonstrations, actions=True)
         if count >= len(demonstrations):
             raise InputError(f"{path} has {len(demonstrations)} episodes, so --counts {count} leaves none to score.")
-        found = [list(scores(env, demonstrations, ablation, count, seed)) for seed in range(config.seeds)]
+        draws = range(config.seeds)
+        found = [list(scores(env, demonstrations, ablation, count, seed, config.min_deviation)) for seed in draws]
         returns, distances = np.moveaxis(np.array(found), -1, 0)
         name = "PWIL" if ablation == "none" else f"PWIL-{ablation}"
         rows.append((env, count, name, *map(span, returns), number(returns.mean()), span(distances)))
