@@ -1,7 +1,9 @@
 """What the expert itself earns: every demonstration the agent is not shown, under the reward of those it is.
 
 `python -m benchmarks.experts Hopper-v5.npz` says what an imitator can hope for before anyone trains one. Where the
-expert's other episodes earn next to nothing, the reward does not recognise the task, and no agent can learn it.
+expert's other episodes earn next to nothing, the reward does not recognise the task, and no agent can learn it. And
+where they earn less than blind play, which repeats the actions of the first demonstration shown whatever it sees, the
+reward asks for something else than the task.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +21,7 @@ from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, su
 from vision_pwil.demonstrations.table import table
 from vision_pwil.errors import InputError
 from vision_pwil.gym_env import FlatEnv
-from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTaskFactory
+from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTask, LocomotionTaskFactory
 from vision_pwil.train_locomotion import ASSETS, Choice, defaults
 from vision_pwil.wasserstein import exact_w1
 
@@ -56,21 +58,30 @@ def arrays(episodes: Iterable[Episode]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([states for states, _ in both]), np.concatenate([actions for _, actions in both])
 
 
-def scores(
-    env: str, demonstrations: Demonstrations, ablation: Ablation, count: int, seed: int, min_deviation: float
-) -> Iterator[Score]:
-    """The episodes not shown, one after the other."""
+def task_of(env: str, shown: Demonstrations, ablation: Ablation, seed: int, min_deviation: float) -> LocomotionTask:
+    """The environment under the reward of the demonstrations shown."""
     config = defaults(Choice(env, ablation=ablation))
-    shown = choose(demonstrations, count, seed)
     points = arrays(subsample(shown, seed, config.subsample).episodes)
     expert = Expert(*points, ablation, config.alpha, config.beta, min_deviation)
-    task = LocomotionTaskFactory(env, config.horizon, expert).build()
+    return LocomotionTaskFactory(env, config.horizon, expert).build()
+
+
+def scores(task: LocomotionTask, demonstrations: Demonstrations, shown: Demonstrations) -> Iterator[Score]:
+    """The episodes not shown, one after the other."""
     for episode in demonstrations.episodes:
         if any(episode is known for known in shown.episodes):
             continue
         pairs = np.hstack(arrays([episode]))
         rewards = task.rewarder.episode(pairs[:, : task.rewarder.coupling.atoms.shape[1]]).rewards
         yield Score(float(rewards.sum()), exact_w1(task.metric(pairs), task.atoms))
+
+
+def blind(task: LocomotionTask, shown: Demonstrations, episodes: int) -> list[float]:
+    """Imitation returns of the first demonstration's actions, played in fresh episodes without looking."""
+    actions = task.env.bounds.to_policy(np.asarray(shown.episodes[0].actions))
+    last = len(actions) - 1
+    played = (task.rollout(lambda _, step: actions[min(step, last)], seed) for seed in range(episodes))
+    return [trajectory.statistics["return"] for trajectory in played]
 
 
 def span(values: np.ndarray) -> str:
@@ -94,18 +105,24 @@ def main(config: Benchmark) -> None:
         FlatEnv(env).require(demonstrations, actions=True)
         if count >= len(demonstrations):
             raise InputError(f"{path} has {len(demonstrations)} episodes, so --counts {count} leaves none to score.")
-        draws = range(config.seeds)
-        found = [list(scores(env, demonstrations, ablation, count, seed, config.min_deviation)) for seed in draws]
+        found, blindly = [], []
+        for seed in range(config.seeds):
+            shown = choose(demonstrations, count, seed)
+            task = task_of(env, shown, ablation, seed, config.min_deviation)
+            found.append(list(scores(task, demonstrations, shown)))
+            blindly.append(blind(task, shown, len(found[-1])))
         returns, distances = np.moveaxis(np.array(found), -1, 0)
         name = "PWIL" if ablation == "none" else f"PWIL-{ablation}"
-        rows.append((env, count, name, *map(span, returns), number(returns.mean()), span(distances)))
-        summary.append({"env": env, "demonstrations": count, "ablation": ablation, "seeds": found})
+        means = number(returns.mean()), number(np.mean(blindly))
+        rows.append((env, count, name, *map(span, returns), *means, span(distances)))
+        summary.append({"env": env, "demonstrations": count, "ablation": ablation, "seeds": found, "blind": blindly})
     seeds = [f"seed {seed}" for seed in range(config.seeds)]
     lines = [
         "Imitation return of the episodes in the file that are not among those shown: lowest to highest for each seed,",
         "and the mean of all. The largest possible is alpha T: 5,000, on Reacher 250. W1 is of standardised pairs.",
+        "Blind play repeats the actions of the first demonstration shown in as many fresh episodes: mean of all.",
         "",
-        table(("environment", "shown", "reward", *seeds, "mean", "W1"), rows),
+        table(("environment", "shown", "reward", *seeds, "mean", "blind", "W1"), rows),
     ]
     title = "What the expert's episodes that are not shown earn"
     write_report(config.out, title, lines, {"cases": summary}, "benchmarks.experts")
