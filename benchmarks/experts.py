@@ -22,7 +22,7 @@ from vision_pwil.demonstrations.table import table
 from vision_pwil.errors import InputError
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTask, LocomotionTaskFactory
-from vision_pwil.train_locomotion import ASSETS, Choice, defaults
+from vision_pwil.train_locomotion import ASSETS, Choice, defaults, require_dimensions
 from vision_pwil.wasserstein import exact_w1
 
 ABLATIONS: tuple[Ablation, ...] = ("none", "state", "l2", "support")
@@ -41,6 +41,8 @@ class Benchmark:
     """Draws of the demonstrations shown; those of seeds 0, 1, ... of `train_locomotion`."""
     min_deviation: float = 0.0
     """That of `train_locomotion`; PWIL-L2 has none."""
+    dimensions: tuple[int, ...] = ()
+    """Those of `train_locomotion`: of the state, what the reward compares."""
     out: Path = Path("results/locomotion-experts")
     """Where the table goes."""
 
@@ -58,21 +60,22 @@ def arrays(episodes: Iterable[Episode]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([states for states, _ in both]), np.concatenate([actions for _, actions in both])
 
 
-def task_of(env: str, shown: Demonstrations, ablation: Ablation, seed: int, min_deviation: float) -> LocomotionTask:
+def task_of(env: str, shown: Demonstrations, ablation: Ablation, seed: int, benchmark: Benchmark) -> LocomotionTask:
     """The environment under the reward of the demonstrations shown."""
     config = defaults(Choice(env, ablation=ablation))
     points = arrays(subsample(shown, seed, config.subsample).episodes)
-    expert = Expert(*points, ablation, config.alpha, config.beta, min_deviation)
+    expert = Expert(*points, ablation, config.alpha, config.beta, benchmark.min_deviation, benchmark.dimensions)
     return LocomotionTaskFactory(env, config.horizon, expert).build()
 
 
 def scores(task: LocomotionTask, demonstrations: Demonstrations, shown: Demonstrations) -> Iterator[Score]:
     """The episodes not shown, one after the other."""
+    assert task.expert is not None
     for episode in demonstrations.episodes:
         if any(episode is known for known in shown.episodes):
             continue
         pairs = np.hstack(arrays([episode]))
-        rewards = task.rewarder.episode(pairs[:, : task.rewarder.coupling.atoms.shape[1]]).rewards
+        rewards = task.rewarder.episode(task.expert.compared(pairs)).rewards
         yield Score(float(rewards.sum()), exact_w1(task.metric(pairs), task.atoms))
 
 
@@ -102,18 +105,20 @@ def main(config: Benchmark) -> None:
     cases = [(path, count, ablation) for path in files for count in config.counts for ablation in ABLATIONS]
     for path, count, ablation in tqdm(cases, unit="case", dynamic_ncols=True):
         env, demonstrations = path.stem, read(path)
-        FlatEnv(env).require(demonstrations, actions=True)
+        played = FlatEnv(env)
+        played.require(demonstrations, actions=True)
+        require_dimensions(config.dimensions, played)
         if count >= len(demonstrations):
             raise InputError(f"{path} has {len(demonstrations)} episodes, so --counts {count} leaves none to score.")
         found, blindly = [], []
         for seed in range(config.seeds):
             shown = choose(demonstrations, count, seed)
-            task = task_of(env, shown, ablation, seed, config.min_deviation)
+            task = task_of(env, shown, ablation, seed, config)
             found.append(list(scores(task, demonstrations, shown)))
             blindly.append(blind(task, shown, len(found[-1])))
         returns, distances = np.moveaxis(np.array(found), -1, 0)
         name = "PWIL" if ablation == "none" else f"PWIL-{ablation}"
-        means = number(returns.mean()), number(np.mean(blindly))
+        means = number(returns.mean()), number(float(np.mean(blindly)))
         rows.append((env, count, name, *map(span, returns), *means, span(distances)))
         summary.append({"env": env, "demonstrations": count, "ablation": ablation, "seeds": found, "blind": blindly})
     seeds = [f"seed {seed}" for seed in range(config.seeds)]

@@ -37,15 +37,24 @@ class Expert:
     beta: float = 5.0
     min_deviation: float = 0.0
     """Least standard deviation that a dimension is divided by, in the reward alone."""
+    dimensions: tuple[int, ...] = ()
+    """Of the state, those that the reward compares; none named: all."""
 
     def pairs(self) -> np.ndarray:
         """The expert's points: state-action pairs, or states where actions are not known."""
         return self.states if self.actions is None else np.concatenate([self.states, self.actions], axis=1)
 
+    def compared(self, pairs: np.ndarray) -> np.ndarray:
+        """What the reward compares of state-action pairs: states, or some of their dimensions, and known actions."""
+        size = self.states.shape[1]
+        acted = self.actions is not None and self.ablation != "state"
+        columns = [*(self.dimensions or range(size)), *range(size, pairs.shape[1] if acted else size)]
+        return pairs[:, columns]
+
     def rewarder(self, horizon: int) -> Rewarder:
         """Eq. 7, or one of its ablations (section "Ablation Study")."""
         return Rewarder.for_states(
-            self.states if self.ablation == "state" else self.pairs(),
+            self.compared(self.pairs()),
             horizon,
             standardized=self.ablation != "l2",
             min_deviation=self.min_deviation,
@@ -122,8 +131,7 @@ class LocomotionTask:
             return Trajectory(observations, actions, task_rewards, terminated, statistics)
         states = observations[:-1, : self.env.observation_size]
         pairs = np.concatenate([states, self.env.bounds.to_env(actions)], axis=1)
-        points = pairs[:, : self.rewarder.coupling.atoms.shape[1]]
-        rewards = self.rewarder.episode(points).rewards
+        rewards = self.rewarder.episode(self.expert.compared(pairs)).rewards
         statistics = {"return": float(rewards.sum()), "task_return": task_return, "steps": len(actions)}
         return Trajectory(observations, actions, rewards, terminated, statistics, {"pairs": pairs})
 

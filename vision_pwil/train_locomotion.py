@@ -65,6 +65,9 @@ class TrainLocomotion(Choice):
     min_deviation: float = 0.0
     """Least standard deviation that a dimension of the points is divided by in the reward's distance. Not in the paper:
     where the expert holds a joint still (Ant-v5, to 0.001 rad), nothing else of a pose counts without it."""
+    dimensions: tuple[int, ...] = ()
+    """Dimensions of the state that the reward compares, counted from 0, beside the action; by default all, as in the
+    paper. One demonstration shows one place of a target that moves: Reacher's fingertip from its target is 8 9."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     settings: tyro.conf.AvoidSubcommands[Settings] = field(default_factory=d4pg.D4PGConfig)
 
@@ -116,6 +119,16 @@ def find_demonstrations(config: TrainLocomotion, env: FlatEnv) -> Demonstrations
     return choose(demonstrations, config.num_demos, config.training.seed)
 
 
+def require_dimensions(dimensions: tuple[int, ...], env: FlatEnv) -> None:
+    """Raise one clear sentence unless these are dimensions of the environment's states, each named once."""
+    size = env.observation_size
+    if len(set(dimensions)) < len(dimensions) or not all(0 <= index < size for index in dimensions):
+        raise InputError(
+            f"--dimensions {' '.join(map(str, dimensions))} does not name dimensions of a state, each once: "
+            f"give numbers from 0 to {size - 1}."
+        )
+
+
 def main(config: TrainLocomotion) -> None:
     """Train, evaluate, and say where the outcome is."""
     if config.ablation in ("state", "nofill") and config.prefill:
@@ -131,6 +144,7 @@ def main(config: TrainLocomotion) -> None:
     if config.min_deviation and config.ablation == "l2":
         raise InputError("The ablation l2 divides by no deviation: leave --min-deviation at 0.")
     env = FlatEnv(config.env, config.horizon)
+    require_dimensions(config.dimensions, env)
     chosen = find_demonstrations(config, env)
     kept = subsample(chosen, config.training.seed, config.subsample)
     states = np.concatenate([np.asarray(episode.states) for episode in kept.episodes])
@@ -139,7 +153,7 @@ def main(config: TrainLocomotion) -> None:
     factory = LocomotionTaskFactory(
         config.env,
         config.horizon,
-        Expert(states, actions, config.ablation, config.alpha, config.beta, config.min_deviation),
+        Expert(states, actions, config.ablation, config.alpha, config.beta, config.min_deviation, config.dimensions),
         absorbing_bit=config.agent == "dac",
     )
     settings = {**asdict(config), "checksum": chosen.checksum}
