@@ -143,6 +143,8 @@ def test_cloning_stops_cleanly_also_where_ctrl_c_is_ignored(number, demos, tmp_p
         (["--ablation", "nofill", "--prefill", "10"], "--prefill"),
         (["--min-deviation", "-0.1"], "cannot be negative"),
         (["--ablation", "l2", "--min-deviation", "0.1"], "divides by no deviation"),
+        (["--dimensions", "3", "11"], "--dimensions 3 11 does not name dimensions of a state, each once: give numbers"),
+        (["--dimensions", "4", "4"], "--dimensions 4 4 does not name dimensions"),
         (["--agent", "dac", "--n-step", "5"], "--n-step"),
         (["--agent", "a3c"], "invalid choice 'a3c'"),
     ],

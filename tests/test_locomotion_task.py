@@ -149,9 +149,26 @@ def test_the_least_deviation_bounds_that_of_the_reward():
     np.testing.assert_allclose(trajectory.rewards, 5 * np.exp(-5 * 8 / np.sqrt(6) * costs), rtol=1e-6)
 
 
+@pytest.mark.parametrize("ablation", ["none", "state"])
+def test_the_reward_compares_the_dimensions_named_and_the_action(ablation):
+    expert = make_expert(ablation=ablation, dimensions=(2, 0))
+    trajectory = LocomotionTaskFactory("test/Grid-v0", expert=expert).build().rollout(constant(0.5), seed=0)
+    points = np.column_stack([0.1 * np.arange(1, 6)] * 2 + [np.full(5, 0.75), np.full(5, 2.0)])
+    atoms = np.column_stack([expert.states[:, 2], expert.states[:, 0], expert.actions])
+    if ablation == "state":
+        points, atoms = points[:, :2], atoms[:, :2]
+    costs = transcription(points / atoms.std(0), atoms / atoms.std(0), 8)
+    expected = 5 * np.exp(-5 * 8 / np.sqrt(points.shape[1]) * costs)
+    np.testing.assert_allclose(trajectory.rewards, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     "different",
-    [*({"ablation": name} for name in ("none", "state", "l2", "nofill", "support")), {"min_deviation": 0.7}],
+    [
+        *({"ablation": name} for name in ("none", "state", "l2", "nofill", "support")),
+        {"min_deviation": 0.7},
+        {"dimensions": (1,)},
+    ],
 )
 def test_evaluation_compares_pairs_whatever_the_reward(different):
     task = LocomotionTaskFactory("test/Grid-v0", expert=make_expert(**different)).build()
@@ -214,6 +231,7 @@ def test_prefill_needs_two_steps():
         make_expert(ablation="l2", beta=2.0),
         make_expert(ablation="state"),
         make_expert(min_deviation=0.7),
+        make_expert(dimensions=(1, 3)),
         None,
     ],
 )
