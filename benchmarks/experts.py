@@ -94,7 +94,7 @@ def span(values: np.ndarray) -> str:
 
 def number(value: float) -> str:
     """As many digits as are of interest."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value >= 0.01 else "0"
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.2g}" if value >= 0.01 else "0"
 
 
 def main(config: Benchmark) -> None:
