@@ -69,6 +69,14 @@ def test_a_file_of_another_name_gets_a_sentence(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_showing_every_episode_gets_a_sentence(tmp_path):
-    done = run(ASSETS / "Reacher-v5.demos", "--counts", 11, "--out", tmp_path / "out")
-    assert done.returncode == 2 and "--counts 11 leaves none to score" in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--counts", 11], "--counts 11 leaves none to score"),
+        (["--min-deviation", -1], "The least deviation is -1.0, which cannot be negative"),
+    ],
+)
+def test_mistakes_get_a_sentence(arguments, sentence, tmp_path):
+    done = run(ASSETS / "Reacher-v5.demos", *arguments, "--out", tmp_path / "out")
+    assert done.returncode == 2 and sentence in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -14,6 +14,7 @@ import torch
 
 from vision_pwil import checkpoint
 from vision_pwil.coupling import GreedyCoupling
+from vision_pwil.errors import InputError
 from vision_pwil.gym_env import FlatEnv
 from vision_pwil.metric import StandardizedEuclidean
 from vision_pwil.reward import Rewarder
@@ -39,6 +40,11 @@ class Expert:
     """Least standard deviation that a dimension is divided by, in the reward alone."""
     dimensions: tuple[int, ...] = ()
     """Of the state, those that the reward compares; none named: all."""
+
+    def __post_init__(self) -> None:
+        """Raise one clear sentence where a bound makes no sense."""
+        if self.min_deviation < 0:
+            raise InputError(f"The least deviation is {self.min_deviation}, which cannot be negative: give 0 or more.")
 
     def pairs(self) -> np.ndarray:
         """The expert's points: state-action pairs, or states where actions are not known."""

@@ -139,8 +139,6 @@ def main(config: TrainLocomotion) -> None:
             f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, --n-step and "
             "--action-repeat at their defaults."
         )
-    if config.min_deviation < 0:
-        raise InputError(f"--min-deviation is {config.min_deviation}, which cannot be negative: give 0 or more.")
     if config.min_deviation and config.ablation == "l2":
         raise InputError("The ablation l2 divides by no deviation: leave --min-deviation at 0.")
     env = FlatEnv(config.env, config.horizon)
