@@ -26,7 +26,7 @@ class D4PGConfig:
     """Atoms of the value's distribution."""
     value_min: float = -150.0
     """Lower end of the support. A fresh critic expects its middle of everything: above what actions earn, those never
-    tried look best, and the actor goes to their ends. So lower this as far as you raise the other end."""
+    tried look best, and the actor may go to their ends. So lower this as far as you raise the other end."""
     value_max: float = 150.0
     """Upper end of the support. PWIL's values can reach alpha / (1 - gamma) = 500 and then saturate here; the mass at
     both ends is logged as `losses/edge_mass`. On a task's own reward, choose it above the discounted return."""
@@ -36,8 +36,8 @@ class D4PGConfig:
     """Adam's learning rate of the critic (grid: 1e-5, 5e-5, 7e-5, 1e-4)."""
     sigma: float = 0.2
     """Standard deviation of the exploration noise, for actions in [-1, 1] (grid: 0.1, 0.2, 0.3 in the environment's
-    units, so 0.5 here for Humanoid, whose actions end at 0.4). Beside much smaller actions of the expert it hides
-    what they earn: Reacher's deviate by 0.07 and are learned with 0.05."""
+    units, so 0.5 here for Humanoid, whose actions end at 0.4). Beside much smaller actions of the expert it may
+    hide what they earn: Reacher's deviate by 0.07 and were learned with 0.05."""
     max_norm: float = 40.0
     """L2 norm to which the gradients of actor and critic are clipped."""
     action_max_norm: float = 1.0
