@@ -11,13 +11,13 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks.report import write_report
-from vision_pwil import cli
 from vision_pwil.demonstrations import read
 from vision_pwil.demonstrations.contact_sheet import save_contact_sheet
-from vision_pwil.demonstrations.door import render_door, replay, replay_table
 from vision_pwil.demonstrations.fetch import DOWNLOADS, download, fetched_path
-from vision_pwil.demonstrations.table import table
-from vision_pwil.renderer import RenderSettings
+from vision_pwil.envs.open_loop import render_door, replay, replay_table
+from vision_pwil.envs.renderer import RenderSettings
+from vision_pwil.system import cli
+from vision_pwil.system.table import table
 
 
 def main(demos: Path | None = None, out: Path = Path("results/door-demonstrations")) -> None:

@@ -22,15 +22,16 @@ import numpy as np
 import torch
 
 from benchmarks.report import write_report
-from vision_pwil import cli, sac
-from vision_pwil.demonstrations.table import table
+from vision_pwil import sac
 from vision_pwil.door_env import HORIZON, OPEN_ANGLE
-from vision_pwil.door_task import Atoms, DoorTaskFactory
 from vision_pwil.encoder import EMBEDDING, Encoder
-from vision_pwil.replay import Replay
-from vision_pwil.rollout import Worker
-from vision_pwil.run import Run
-from vision_pwil.training import Trainer, TrainingConfig
+from vision_pwil.system import cli
+from vision_pwil.system.run import Run
+from vision_pwil.system.table import table
+from vision_pwil.tasks.door_task import Atoms, DoorTaskFactory
+from vision_pwil.training.replay import Replay
+from vision_pwil.training.rollout import Worker
+from vision_pwil.training.trainer import Trainer, TrainingConfig
 
 ATOMS = 4925
 """Frames of the 25 human demonstrations until the door is open."""

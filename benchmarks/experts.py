@@ -16,14 +16,14 @@ import tyro
 from tqdm import tqdm
 
 from benchmarks.report import write_report
-from vision_pwil import cli
 from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, subsample
-from vision_pwil.demonstrations.table import table
-from vision_pwil.errors import InputError
-from vision_pwil.gym_env import FlatEnv
-from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTask, LocomotionTaskFactory
+from vision_pwil.envs.flat import FlatEnv
+from vision_pwil.rewards.wasserstein import exact_w1
+from vision_pwil.system import cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.table import table
+from vision_pwil.tasks.locomotion_task import Ablation, Expert, LocomotionTask, LocomotionTaskFactory
 from vision_pwil.train_locomotion import ASSETS, Choice, defaults, require_dimensions
-from vision_pwil.wasserstein import exact_w1
 
 ABLATIONS: tuple[Ablation, ...] = ("none", "state", "l2", "support")
 """PWIL-nofill has PWIL's reward."""

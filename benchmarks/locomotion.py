@@ -23,15 +23,18 @@ from numpy.typing import NDArray
 
 from benchmarks.door import NumpyCoupling
 from benchmarks.report import write_report
-from vision_pwil import agents, cli, sac, td3
+from vision_pwil import sac
+from vision_pwil.agents import table as agents
+from vision_pwil.agents import td3
 from vision_pwil.demonstrations import choose, read, subsample
-from vision_pwil.gym_env import FlatEnv, make
-from vision_pwil.locomotion_task import Expert, LocomotionTaskFactory
-from vision_pwil.memory import keep_freed_memory
-from vision_pwil.replay import Replay
-from vision_pwil.rollout import Worker
-from vision_pwil.run import Run
-from vision_pwil.training import Trainer, TrainingConfig
+from vision_pwil.envs.flat import FlatEnv, make
+from vision_pwil.system import cli
+from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.run import Run
+from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
+from vision_pwil.training.replay import Replay
+from vision_pwil.training.rollout import Worker
+from vision_pwil.training.trainer import Trainer, TrainingConfig
 
 Name = Literal["td3", "sac"]
 BATCH, RANDOM_STEPS = 256, 300

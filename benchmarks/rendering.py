@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from benchmarks.report import write_report
-from vision_pwil import cli
 from vision_pwil.door_env import DoorEnv
-from vision_pwil.files import replacing
-from vision_pwil.meshes import triangle_count
-from vision_pwil.renderer import DoorRenderer, RenderSettings
+from vision_pwil.envs.meshes import triangle_count
+from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.system import cli
+from vision_pwil.system.files import replacing
 
 # isort: split
 import mujoco

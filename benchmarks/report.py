@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from vision_pwil.errors import InputError
-from vision_pwil.files import write_text
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import write_text
 
 
 def machine() -> dict[str, Any]:

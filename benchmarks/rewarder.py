@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import write_report
-from vision_pwil import cli
-from vision_pwil.coupling import GreedyCoupling
+from vision_pwil.rewards.coupling import GreedyCoupling
+from vision_pwil.system import cli
 
 Floats = NDArray[np.float64]
 

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from benchmarks.report import write_report
-from vision_pwil import cli
-from vision_pwil.agent import Batch
-from vision_pwil.demonstrations.table import table
+from vision_pwil.agents.protocol import Batch
 from vision_pwil.sac import SAC, SACConfig
+from vision_pwil.system import cli
+from vision_pwil.system.table import table
 
 OBSERVATION, ACTION, HIDDEN = 39, 28, 256
 

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from benchmarks.report import write_report
-from vision_pwil.cli import run
-from vision_pwil.demonstrations.table import table
-from vision_pwil.memory import keep_freed_memory
+from vision_pwil.system.cli import run
+from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.table import table
 from vision_pwil.tcc.recipes import RECIPES
 from vision_pwil.tcc.sampling import sample
 from vision_pwil.tcc.trainer import Trainer

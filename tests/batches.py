@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from vision_pwil.agent import Batch
+from vision_pwil.agents.protocol import Batch
 
 OBSERVATION, ACTION, SIZE = 5, 3, 16
 

@@ -3,7 +3,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from vision_pwil.apng import apng
+from vision_pwil.system.apng import apng
 
 
 def test_every_frame_comes_back_in_its_place():

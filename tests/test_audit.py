@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.shared import DOOR, needs_shared
-from vision_pwil import checkpoint
-from vision_pwil.audit import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, Score, audit, judge, parts
+from vision_pwil.audit.audit import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, Score, audit, judge, parts
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.encoder import Encoder
-from vision_pwil.renderer import RenderSettings
-from vision_pwil.reward import Rewarder
+from vision_pwil.envs.renderer import RenderSettings
+from vision_pwil.rewards.reward import Rewarder
 from vision_pwil.sac import SAC, SACConfig
+from vision_pwil.system import checkpoint
 
 
 def score(group, value, demonstration=-1, fraction=1.0):
@@ -78,7 +78,7 @@ def test_a_metric_of_progress_ranks_well_and_a_collapsed_one_cannot():
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "vision_pwil.audit", *map(str, arguments)]
+    command = [sys.executable, "-m", "vision_pwil.audit.audit", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 

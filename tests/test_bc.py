@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from tests.batches import ACTION, OBSERVATION, make_batch, perceptron
-from vision_pwil.bc import BC, BCConfig, act
+from vision_pwil.agents.bc import BC, BCConfig, act
 
 
 def test_the_network_is_the_papers():

@@ -9,9 +9,9 @@ from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
 from tests.toy import AGENT, ToyFactory, settings, trainer
 from tests.videos import ball_videos
-from vision_pwil.board import open_writer
 from vision_pwil.demonstrations import Demonstrations, Episode
-from vision_pwil.run import Run
+from vision_pwil.system.board import open_writer
+from vision_pwil.system.run import Run
 from vision_pwil.tcc.recipes import Recipe
 from vision_pwil.tcc.train import TrainConfig, train
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vision_pwil.coupling import GreedyCoupling
-from vision_pwil.errors import InputError
-from vision_pwil.wasserstein import exact_w1
+from vision_pwil.rewards.coupling import GreedyCoupling
+from vision_pwil.rewards.wasserstein import exact_w1
+from vision_pwil.system.errors import InputError
 
 
 def algorithm_1(points, atoms, horizon, weights=None):

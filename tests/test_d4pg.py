@@ -6,8 +6,8 @@ from scipy.stats import kstest, truncnorm
 from torch import nn
 
 from tests.batches import ACTION, OBSERVATION, SIZE, assert_resumes, linear, make_batch
-from vision_pwil.d4pg import D4PG, D4PGConfig, act, categorical, networks
-from vision_pwil.replay import n_step_transitions
+from vision_pwil.agents.d4pg import D4PG, D4PGConfig, act, categorical, networks
+from vision_pwil.training.replay import n_step_transitions
 
 
 def make_agent(seed: int = 3, **settings) -> D4PG:

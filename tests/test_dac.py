@@ -5,12 +5,12 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from tests.batches import ACTION, OBSERVATION, SIZE, assert_resumes, make_batch, perceptron
-from vision_pwil.dac import DAC, DACConfig, ExpertPairs, losses
-from vision_pwil.gym_env import Bounds
-from vision_pwil.locomotion_task import enter_absorbing
-from vision_pwil.replay import n_step_transitions
-from vision_pwil.rollout import Trajectory
-from vision_pwil.td3 import TD3Config
+from vision_pwil.agents.dac import DAC, DACConfig, ExpertPairs, losses
+from vision_pwil.agents.td3 import TD3Config
+from vision_pwil.envs.flat import Bounds
+from vision_pwil.tasks.locomotion_task import enter_absorbing
+from vision_pwil.training.replay import n_step_transitions
+from vision_pwil.training.rollout import Trajectory
 
 BOUNDS = Bounds(np.full(ACTION, -2.0), np.full(ACTION, 2.0))
 

@@ -14,8 +14,8 @@ from PIL import Image
 
 from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, subsample
 from vision_pwil.demonstrations.contact_sheet import contact_sheet
-from vision_pwil.demonstrations.table import episodes_table
-from vision_pwil.errors import InputError
+from vision_pwil.demonstrations.summary import episodes_table
+from vision_pwil.system.errors import InputError
 
 RNG = np.random.default_rng(0)
 

@@ -17,11 +17,11 @@ from tests.shared import DOOR, needs_shared
 from tests.test_demonstrations import command
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.demonstrations.cache import cache_folder, cached
-from vision_pwil.demonstrations.door import render_door, replay, replay_table
-from vision_pwil.demonstrations.record import record
 from vision_pwil.door_env import ENV_ID, DoorEnv
-from vision_pwil.errors import InputError
-from vision_pwil.renderer import DoorRenderer, RenderSettings
+from vision_pwil.envs.open_loop import render_door, replay, replay_table
+from vision_pwil.envs.record import record
+from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.system.errors import InputError
 
 HINGE = -2  # of qpos and qvel
 

@@ -10,8 +10,8 @@ import pytest
 from tests.shared import DOOR, needs_shared
 from tests.test_demonstrations import command
 from vision_pwil.demonstrations.fetch import DOWNLOADS, Download, download, fetched_path
-from vision_pwil.errors import InputError
-from vision_pwil.files import sha256
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import sha256
 
 CONTENT = bytes(range(256)) * 1000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.test_demonstrations import make
 from tests.test_demonstrations_readers import dapg, moving_square, write_d4rl, write_minari, write_mp4
 from vision_pwil.demonstrations import Demonstrations, read
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 
 def outcome(path: Path) -> Demonstrations | InputError:

@@ -12,7 +12,7 @@ from PIL import Image
 from tests.shared import DOOR, LOCOMOTION, needs_shared
 from tests.test_demonstrations import equal
 from vision_pwil.demonstrations import read
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 RNG = np.random.default_rng(0)
 

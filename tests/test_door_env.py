@@ -7,7 +7,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from vision_pwil.door_env import ENV_ID, DoorEnv
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 # isort: split
 from gymnasium_robotics.envs.adroit_hand.adroit_door import AdroitHandDoorEnv

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from vision_pwil.encoder import Encoder, Provenance
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 
 def frames(count: int, seed: int = 0) -> np.ndarray:

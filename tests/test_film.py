@@ -3,10 +3,10 @@
 import numpy as np
 
 from vision_pwil.demonstrations import Demonstrations
-from vision_pwil.film import film_environment
-from vision_pwil.gym_env import FlatEnv
-from vision_pwil.rollout import Trajectory
+from vision_pwil.envs.film import film_environment
+from vision_pwil.envs.flat import FlatEnv
 from vision_pwil.train_locomotion import ASSETS
+from vision_pwil.training.rollout import Trajectory
 
 
 def test_the_camera_follows():

@@ -12,13 +12,14 @@ from PIL import Image
 
 from tools import keep_ablations, keep_door
 from tools.keep_locomotion import Keep, main
-from vision_pwil import choices, train_door, train_locomotion
-from vision_pwil.board import Board
-from vision_pwil.checkpoint import save_policy
-from vision_pwil.d4pg import D4PG, D4PGConfig
-from vision_pwil.errors import InputError
-from vision_pwil.locomotion_task import Expert, LocomotionTaskFactory
-from vision_pwil.run import Run
+from vision_pwil import train_door, train_locomotion
+from vision_pwil.agents.d4pg import D4PG, D4PGConfig
+from vision_pwil.system import choices
+from vision_pwil.system.board import Board
+from vision_pwil.system.checkpoint import save_policy
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import Run
+from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
 
 
 @pytest.fixture

@@ -11,12 +11,14 @@ import imageio.v3 as imageio
 import numpy as np
 import pytest
 
-from vision_pwil import choices, cli, train_expert, train_locomotion
+from vision_pwil import train_locomotion
+from vision_pwil.commands import train_expert
 from vision_pwil.demonstrations import Demonstrations, Episode
-from vision_pwil.errors import InputError
-from vision_pwil.gym_env import FlatEnv
-from vision_pwil.run import Row, read_curve
-from vision_pwil.training import TrainingConfig
+from vision_pwil.envs.flat import FlatEnv
+from vision_pwil.system import choices, cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import Row, read_curve
+from vision_pwil.training.trainer import TrainingConfig
 
 ENV = "InvertedPendulum-v5"
 TINY = ["--steps", 40, "--random-steps", 20, "--batch-size", 8, "--evaluation-episodes", 1, "--evaluation-interval", 30]

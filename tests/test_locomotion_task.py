@@ -6,10 +6,10 @@ import pytest
 
 from benchmarks.rewarder import transcription
 from vision_pwil.demonstrations import Demonstrations, Episode
-from vision_pwil.errors import InputError
-from vision_pwil.gym_env import Bounds, FlatEnv
-from vision_pwil.locomotion_task import Expert, LocomotionTaskFactory
-from vision_pwil.prefill import prefill
+from vision_pwil.envs.flat import Bounds, FlatEnv
+from vision_pwil.system.errors import InputError
+from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
+from vision_pwil.training.prefill import prefill
 
 
 class Grid(gym.Env):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import seuclidean
 
-from vision_pwil.errors import InputError
-from vision_pwil.metric import EmbeddingL2, Euclidean, StandardizedEuclidean
+from vision_pwil.rewards.metric import EmbeddingL2, Euclidean, StandardizedEuclidean
+from vision_pwil.system.errors import InputError
 
 
 def test_standardized_euclidean_is_scipys():

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from tests.batches import ACTION, OBSERVATION, assert_resumes, make_batch
-from vision_pwil import d4pg, sac
-from vision_pwil.normalizer import Normalizer, normalized
+from vision_pwil import sac
+from vision_pwil.agents.normalizer import Normalizer, normalized
+from vision_pwil.agents import d4pg
 
 
 def make_d4pg(normalize: bool) -> d4pg.D4PG:

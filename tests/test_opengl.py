@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from vision_pwil import opengl
+from vision_pwil.system import opengl
 
-FRAME = "from vision_pwil.renderer import DoorRenderer; import numpy; "
+FRAME = "from vision_pwil.envs.renderer import DoorRenderer; import numpy; "
 FRAME += "print('frame', DoorRenderer().render(numpy.zeros(30), numpy.array([-0.2, 0.3, 0.3])).std() > 10)"
 REPORT = "import os; print(os.environ['MUJOCO_GL'], os.environ['LP_NUM_THREADS'])"
 RENDER = f"""
-from vision_pwil.cli import run
+from vision_pwil.system.cli import run
 from vision_pwil.door_env import DoorEnv
 env = DoorEnv()
 env.reset(seed=0)
@@ -58,7 +58,7 @@ def test_the_users_choice_is_respected_and_draws(backend: str) -> None:
 def test_without_egl_osmesa_is_chosen(tmp_path: Path) -> None:
     if not opengl.available("osmesa"):
         pytest.skip("the libraries for osmesa are not installed")
-    result = python(f"import vision_pwil.opengl; {REPORT}", LD_LIBRARY_PATH=broken(tmp_path, "libEGL.so.1"))
+    result = python(f"import vision_pwil.system.opengl; {REPORT}", LD_LIBRARY_PATH=broken(tmp_path, "libEGL.so.1"))
     assert result.stdout.split()[0] == "osmesa", result.stderr
 
 

@@ -12,9 +12,9 @@ import pytest
 from benchmarks.rendering import PLAIN, SHIPPED, states, structural_similarity
 from tests.shared import DOOR, needs_shared
 from vision_pwil.door_env import DoorEnv
-from vision_pwil.errors import InputError
-from vision_pwil.meshes import door_model, triangle_count
-from vision_pwil.renderer import PRETTY, DoorRenderer, RenderSettings
+from vision_pwil.envs.meshes import door_model, triangle_count
+from vision_pwil.envs.renderer import PRETTY, DoorRenderer, RenderSettings
+from vision_pwil.system.errors import InputError
 
 # isort: split
 import gymnasium_robotics
@@ -112,7 +112,7 @@ def test_a_recorded_state_gives_the_environments_frame_in_another_process() -> N
         env.step(np.ones(28))
     frame, state = env.render(), env.get_state()
     env.close()
-    code = "import sys, json, numpy as np; from vision_pwil.renderer import DoorRenderer; q, p = json.load(sys.stdin); "
+    code = "import sys, json, numpy as np; from vision_pwil.envs.renderer import DoorRenderer; q, p = json.load(sys.stdin); "
     code += "sys.stdout.buffer.write(DoorRenderer().render(np.array(q), np.array(p)).tobytes())"
     sent = json.dumps([state["qpos"].tolist(), state["door_body_pos"].tolist()]).encode()
     result = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, timeout=120)

@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from vision_pwil.errors import InputError
-from vision_pwil.replay import Replay, Transitions, n_step_transitions
+from vision_pwil.system.errors import InputError
+from vision_pwil.training.replay import Replay, Transitions, n_step_transitions
 
 
 def episode(length: int, rewards, **options) -> Transitions:

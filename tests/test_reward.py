@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from vision_pwil.reward import Rewarder, fold_absorbing
+from vision_pwil.rewards.reward import Rewarder, fold_absorbing
 
 
 def test_equation_7_by_hand():

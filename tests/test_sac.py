@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from torch import nn
 
 from tests.batches import ACTION, OBSERVATION, SIZE, make_batch
-from vision_pwil.agent import Batch
+from vision_pwil.agents.protocol import Batch
 from vision_pwil.sac import SAC, SACConfig, act, distribution, losses, networks
 
 

@@ -20,15 +20,16 @@ import pytest
 import torch
 
 from tests.videos import ball_videos
-from vision_pwil import checkpoint, choices, cli, train_door, train_locomotion
+from vision_pwil import train_door, train_locomotion
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
-from vision_pwil.errors import InputError
-from vision_pwil.run import Run, flatten, read_curve
 from vision_pwil.sweep import ranking, searches
 from vision_pwil.sweep.live import LiveTable
 from vision_pwil.sweep.searches import DoorSacGrid, DoorSeeds, LocomotionPaper, Search, TccPaperGrid
 from vision_pwil.sweep.trial import Trial
+from vision_pwil.system import checkpoint, choices, cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import Run, flatten, read_curve
 from vision_pwil.tcc.train import configured
 
 SEARCHES = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 from vision_pwil.tcc.recipes import Recipe
 from vision_pwil.tcc.sampling import composites, pad, pairs, sample, split
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from tests.batches import ACTION, OBSERVATION, SIZE, assert_resumes, make_batch, perceptron
-from vision_pwil.td3 import TD3, TD3Config, act, losses, networks
+from vision_pwil.agents.td3 import TD3, TD3Config, act, losses, networks
 
 
 def make_agent(seed: int = 3, **settings) -> TD3:

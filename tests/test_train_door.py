@@ -13,18 +13,20 @@ import numpy as np
 import pytest
 import torch
 
-from vision_pwil import cli, evaluate, plot, train_door
+from vision_pwil import train_door
+from vision_pwil.commands import evaluate, plot
 from vision_pwil.demonstrations import Demonstrations, Episode
-from vision_pwil.demonstrations.record import record
 from vision_pwil.door_env import ENV_ID
-from vision_pwil.door_task import Atoms, DoorTaskFactory, spread, state_atoms
 from vision_pwil.encoder import Encoder, Provenance
-from vision_pwil.errors import InputError
-from vision_pwil.renderer import RenderSettings
-from vision_pwil.replay import n_step_transitions
-from vision_pwil.reward import Rewarder
-from vision_pwil.run import Run, read_curve
-from vision_pwil.wasserstein import exact_w1
+from vision_pwil.envs.record import record
+from vision_pwil.envs.renderer import RenderSettings
+from vision_pwil.rewards.reward import Rewarder
+from vision_pwil.rewards.wasserstein import exact_w1
+from vision_pwil.system import cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import Run, read_curve
+from vision_pwil.tasks.door_task import Atoms, DoorTaskFactory, spread, state_atoms
+from vision_pwil.training.replay import n_step_transitions
 
 HORIZON = 24
 

@@ -12,14 +12,14 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.toy import AGENT, ToyFactory, settings, trainer
-from vision_pwil import checkpoint
-from vision_pwil.agent import Policy
-from vision_pwil.board import Board
-from vision_pwil.errors import InputError
-from vision_pwil.evaluations import Evaluations
-from vision_pwil.noise import colored
-from vision_pwil.run import Run, read_curve
-from vision_pwil.training import Diverged
+from vision_pwil.agents.noise import colored
+from vision_pwil.agents.protocol import Policy
+from vision_pwil.system import checkpoint
+from vision_pwil.system.board import Board
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import Run, read_curve
+from vision_pwil.training.evaluations import Evaluations
+from vision_pwil.training.trainer import Diverged
 
 STEPS = 1500
 

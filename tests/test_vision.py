@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import torch
 
-from vision_pwil.vision import make_grid, transforms
+from vision_pwil.system.vision import make_grid, transforms
 
 
 def test_transforms_work_beside_the_cpu_build_of_torch() -> None:
@@ -23,6 +23,6 @@ def test_make_grid_places_the_pictures_in_rows() -> None:
 
 
 def test_importing_twice_and_torchvision_afterwards_is_harmless() -> None:
-    code = "import vision_pwil.vision, importlib, torchvision; importlib.reload(vision_pwil.vision); print('fine')"
+    code = "import vision_pwil.system.vision, importlib, torchvision; importlib.reload(vision_pwil.system.vision); print('fine')"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert result.stdout.strip() == "fine", result.stderr

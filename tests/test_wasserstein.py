@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
-from vision_pwil.errors import InputError
-from vision_pwil.wasserstein import exact_w1, greedy_w1
+from vision_pwil.rewards.wasserstein import exact_w1, greedy_w1
+from vision_pwil.system.errors import InputError
 
 
 def test_one_dimension_is_scipys():

@@ -4,9 +4,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from tests.shared import LOCOMOTION, needs_shared
-from vision_pwil.errors import InputError
-from vision_pwil.reward import Rewarder
-from vision_pwil.wrapper import PWILReward
+from vision_pwil.rewards.reward import Rewarder
+from vision_pwil.rewards.wrapper import PWILReward
+from vision_pwil.system.errors import InputError
 
 
 def hopper_atoms(with_actions=True):

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from vision_pwil.replay import Replay
-from vision_pwil.rollout import Choose, Trajectory
-from vision_pwil.run import Run
 from vision_pwil.sac import SAC, SACConfig, act
-from vision_pwil.training import FREE, Trainer, TrainingConfig
+from vision_pwil.system.run import Run
+from vision_pwil.training.replay import Replay
+from vision_pwil.training.rollout import Choose, Trajectory
+from vision_pwil.training.trainer import FREE, Trainer, TrainingConfig
 
 HORIZON = 20
 

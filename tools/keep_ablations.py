@@ -17,10 +17,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from benchmarks.report import commit, machine
 from tools.keep_door import command_line
-from vision_pwil import cli
-from vision_pwil.demonstrations.table import table
-from vision_pwil.files import write_text
-from vision_pwil.run import read_json
+from vision_pwil.system import cli
+from vision_pwil.system.files import write_text
+from vision_pwil.system.run import read_json
+from vision_pwil.system.table import table
 
 LAST = 20_000
 """Steps at the end whose episodes' return is averaged."""

@@ -1,6 +1,6 @@
 """Keep what a run at the door learned in `results/door/NAME`.
 
-    python -m vision_pwil.evaluate RUN --episodes 50
+    python -m vision_pwil.commands.evaluate RUN --episodes 50
     python -m tools.keep_door RUN NAME [--note "..."]
 
 The folder gets `summary.json` (command, commit, seed, machine, the evaluation), the curve, the paper's panels, the
@@ -19,10 +19,12 @@ from PIL import Image
 
 from benchmarks.report import commit, machine
 from tools.keep_locomotion import STILLS, options, side_by_side
-from vision_pwil import cli, evaluate, plot, train_door
-from vision_pwil.errors import InputError
-from vision_pwil.files import replacing, write_text
-from vision_pwil.run import flatten, read_json
+from vision_pwil import train_door
+from vision_pwil.commands import evaluate, plot
+from vision_pwil.system import cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing, write_text
+from vision_pwil.system.run import flatten, read_json
 
 OUT = Path(__file__).resolve().parents[1] / "results" / "door"
 
@@ -32,7 +34,7 @@ class Keep:
     """Keep a run of train_door."""
 
     run: Annotated[Path, tyro.conf.Positional]
-    """Run directory, after `python -m vision_pwil.evaluate`."""
+    """Run directory, after `python -m vision_pwil.commands.evaluate`."""
     name: Annotated[str, tyro.conf.Positional]
     """Of the folder."""
     note: str = ""
@@ -64,7 +66,7 @@ def main(config: Keep) -> None:
     """Write the folder."""
     run, folder = config.run, config.out / config.name
     if not (run / "evaluation.json").exists():
-        raise InputError(f"{run} was not evaluated yet: run `python -m vision_pwil.evaluate {run}` first.")
+        raise InputError(f"{run} was not evaluated yet: run `python -m vision_pwil.commands.evaluate {run}` first.")
     settings, at = read_json(run / "config.json"), commit(config.commit)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("curve.csv", "audit.png"):

@@ -3,7 +3,7 @@
     python -m tools.keep_locomotion [RUN...] [--note "..."] [--out results/locomotion]
 
 Each run gets a folder: `summary.json` (command, commit, machine, outcome), its curve and the paper's panels, and stills
-of its best policy if `python -m vision_pwil.evaluate RUN --best` has played it. The table in README.md, between its two
+of its best policy if `python -m vision_pwil.commands.evaluate RUN --best` has played it. The table in README.md, between its two
 marks, is made from the summaries alone.
 """
 
@@ -19,11 +19,13 @@ import tyro
 from PIL import Image
 
 from benchmarks.report import commit, machine
-from vision_pwil import cli, plot, train_locomotion
-from vision_pwil.errors import InputError
-from vision_pwil.evaluate import EVALUATIONS, Player
-from vision_pwil.files import replacing, write_text
-from vision_pwil.run import BEST, flatten, read_curve, read_json
+from vision_pwil import train_locomotion
+from vision_pwil.commands import plot
+from vision_pwil.commands.evaluate import EVALUATIONS, Player
+from vision_pwil.system import cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing, write_text
+from vision_pwil.system.run import BEST, flatten, read_curve, read_json
 
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 HEADER = (

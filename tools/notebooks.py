@@ -11,8 +11,8 @@ import tyro
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from vision_pwil import cli
-from vision_pwil.files import replacing
+from vision_pwil.system import cli
+from vision_pwil.system.files import replacing
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 # One thread repeats training to the last bit; progress bars are for people who wait, not for those who read.

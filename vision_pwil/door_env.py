@@ -11,13 +11,13 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
-from vision_pwil.adroit import AdroitHandDoorEnv  # first: it chooses the OpenGL backend
+from vision_pwil.envs.adroit import AdroitHandDoorEnv  # first: it chooses the OpenGL backend
 
 # isort: split
 import mujoco
 
-from vision_pwil.errors import InputError
-from vision_pwil.renderer import DoorRenderer, RenderSettings
+from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.system.errors import InputError
 
 ENV_ID = "vision_pwil/AdroitDoor-v0"
 HORIZON = 300

@@ -13,8 +13,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from vision_pwil.errors import InputError
-from vision_pwil.files import replacing
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing
 
 SIZE = 84
 FRAME_SHAPE = (SIZE, SIZE, 3)

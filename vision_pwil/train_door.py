@@ -11,24 +11,27 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from vision_pwil import audit, choices, cli, evaluate, sac
+from vision_pwil import sac
+from vision_pwil.audit import audit
+from vision_pwil.commands import evaluate
 from vision_pwil.demonstrations import Demonstrations, read
-from vision_pwil.demonstrations.door import render_door
 from vision_pwil.door_env import HORIZON, OPEN_ANGLE
-from vision_pwil.door_task import Absorbing, DoorTaskFactory, Metric, pixel_atoms, state_atoms
 from vision_pwil.encoder import Encoder
-from vision_pwil.errors import InputError
-from vision_pwil.evaluations import conclude
-from vision_pwil.files import replacing, sha256, write_text
-from vision_pwil.renderer import RenderSettings
-from vision_pwil.replay import Replay
-from vision_pwil.run import Run
+from vision_pwil.envs.open_loop import render_door
+from vision_pwil.envs.renderer import RenderSettings
+from vision_pwil.system import choices, cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing, sha256, write_text
+from vision_pwil.system.run import Run
+from vision_pwil.tasks.door_task import Absorbing, DoorTaskFactory, Metric, pixel_atoms, state_atoms
 from vision_pwil.tcc.train import TrainConfig as EncoderConfig
 from vision_pwil.tcc.train import train as train_encoder
-from vision_pwil.training import FREE, Trainer, TrainingConfig
+from vision_pwil.training.evaluations import conclude
+from vision_pwil.training.replay import Replay
+from vision_pwil.training.trainer import FREE, Trainer, TrainingConfig
 
 STATE_SIZE, ACTION_SIZE = 39, 28
-ASSETS = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parent / "demonstrations" / "assets"
 DEMONSTRATIONS, ENCODER = ASSETS / "door.demos", ASSETS / "door-encoder.safetensors"
 
 
@@ -198,7 +201,7 @@ def main(config: TrainDoor) -> None:
         )
         print(
             f"The highest imitation return, {best['return']:.0f}, was at step {best['step']:.0f}; "
-            f"`python -m vision_pwil.evaluate {config.run} --best` plays that policy."
+            f"`python -m vision_pwil.commands.evaluate {config.run} --best` plays that policy."
         )
     print(f"The run is in {config.run}; see it with: tensorboard --logdir {config.run}")
 

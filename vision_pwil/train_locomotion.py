@@ -10,21 +10,24 @@ from typing import Literal
 import numpy as np
 import tyro
 
-from vision_pwil import agents, bc, choices, cli, d4pg, dac, sac, td3
-from vision_pwil.agent import Agent
+from vision_pwil import sac
+from vision_pwil.agents.protocol import Agent
+from vision_pwil.agents import bc, d4pg, dac, td3
+from vision_pwil.agents import table as agents
+from vision_pwil.commands.evaluate import TASK
 from vision_pwil.demonstrations import Demonstrations, choose, read, subsample
-from vision_pwil.errors import InputError
-from vision_pwil.evaluate import TASK
-from vision_pwil.evaluations import conclude
-from vision_pwil.gym_env import FlatEnv
-from vision_pwil.locomotion_task import Ablation, Expert, LocomotionTaskFactory
-from vision_pwil.prefill import prefill
-from vision_pwil.replay import Replay
-from vision_pwil.run import Run
-from vision_pwil.training import FREE, Trainer, TrainingConfig
+from vision_pwil.envs.flat import FlatEnv
+from vision_pwil.system import choices, cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import Run
+from vision_pwil.tasks.locomotion_task import Ablation, Expert, LocomotionTaskFactory
+from vision_pwil.training.evaluations import conclude
+from vision_pwil.training.prefill import prefill
+from vision_pwil.training.replay import Replay
+from vision_pwil.training.trainer import FREE, Trainer, TrainingConfig
 
 Settings = d4pg.D4PGConfig | td3.TD3Config | sac.SACConfig | bc.BCConfig | dac.DACConfig
-ASSETS = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parent / "demonstrations" / "assets"
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class TrainLocomotion(Choice):
     subsample: int = 20
     """Keep one in so many steps of a demonstration, from a random offset (section "Implementation": 20, Reacher 1)."""
     prefill: int = 50_000
-    """Expert transitions in the replay before training, see `vision_pwil.prefill` (appendix A: 50,000 for D4PG;
+    """Expert transitions in the replay before training, see `vision_pwil.training.prefill` (appendix A: 50,000 for D4PG;
     appendix "Influence of the Direct RL Algorithm": none for SAC, and for TD3 1,000 on Reacher, Hopper, Walker2d).
     The ablation nofill sets 0 and plays 1,000 random steps first; a 0 of your own with D4PG wants --random-steps."""
     horizon: int | None = None
@@ -212,7 +215,9 @@ def report(run: Run, finished: bool) -> None:
         for name, row in zip(("last evaluation", "highest return"), outcome, strict=True):
             print(f"{name}:", ", ".join(f"{key} {_rounded(value)}" for key, value in row.items()))
     state = "The run is" if finished else "Stopped; the same command continues. The run is"
-    print(f"{state} in {run.path}: `python -m vision_pwil.evaluate {run.path}` plays it (the highest with --best).")
+    print(
+        f"{state} in {run.path}: `python -m vision_pwil.commands.evaluate {run.path}` plays it (the highest with --best)."
+    )
 
 
 def _rounded(value: float) -> str:

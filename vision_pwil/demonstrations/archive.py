@@ -10,7 +10,7 @@ import numpy as np
 
 from vision_pwil.demonstrations.episode import Array
 from vision_pwil.demonstrations.parsing import limit
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 _MAGIC = b"\x93NUMPY"
 _HEADER_LENGTH = {1: "<H", 2: "<I", 3: "<I"}

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vision_pwil.demonstrations.episode import Demonstrations
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 
 def cache_folder(chosen: str | Path | None = None) -> Path:

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from vision_pwil.demonstrations.episode import Demonstrations
-from vision_pwil.files import replacing
+from vision_pwil.system.files import replacing
 
 _MARGIN = 120  # pixels for the label of a row
 

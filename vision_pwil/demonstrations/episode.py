@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 Array = NDArray[Any]
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from vision_pwil.demonstrations.cache import cache_folder
-from vision_pwil.errors import InputError
-from vision_pwil.files import replacing, sha256
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing, sha256
 
 
 class Download(NamedTuple):

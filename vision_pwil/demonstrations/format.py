@@ -19,8 +19,8 @@ import numpy as np
 from vision_pwil.demonstrations.archive import Archive
 from vision_pwil.demonstrations.episode import Demonstrations, Episode
 from vision_pwil.demonstrations.parsing import each, parsing
-from vision_pwil.errors import InputError
-from vision_pwil.files import replacing
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing
 
 NAME = "vision-pwil demonstrations"
 VERSION = 1

@@ -8,7 +8,7 @@ import numpy as np
 from vision_pwil.demonstrations.archive import Archive
 from vision_pwil.demonstrations.episode import Demonstrations, Episode
 from vision_pwil.demonstrations.parsing import each
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 
 def parse(archive: Archive, path: Path) -> Demonstrations:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from vision_pwil.demonstrations.episode import Episode
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 Item = TypeVar("Item")
 MAX_BYTES = 4 * 2**30

@@ -15,7 +15,7 @@ import numpy as np
 
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode, adroit_env_id
 from vision_pwil.demonstrations.parsing import each, limit, parsing
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 
 class _Label(str):

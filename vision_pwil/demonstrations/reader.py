@@ -8,7 +8,7 @@ from vision_pwil.demonstrations import format, hdf5, npz, pickles, video
 from vision_pwil.demonstrations.archive import Archive
 from vision_pwil.demonstrations.episode import Demonstrations
 from vision_pwil.demonstrations.parsing import parsing
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 KINDS = "this package's own format, .npz, D4RL or Minari HDF5, a DAPG pickle, a video, or a folder of videos or images"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from vision_pwil.demonstrations.episode import Demonstrations
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 
 def subsample(demonstrations: Demonstrations, seed: int, every: int = 20) -> Demonstrations:

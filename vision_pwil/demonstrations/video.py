@@ -16,7 +16,7 @@ from PIL import Image, ImageSequence
 
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
 from vision_pwil.demonstrations.parsing import MAX_BYTES, parsing
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 SIZE = 84
 FILMS = {".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg"}

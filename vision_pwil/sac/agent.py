@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vision_pwil.agent import Batch, Policy
-from vision_pwil.normalizer import Normalizer
-from vision_pwil.parameters import Average, Parameters
+from vision_pwil.agents.normalizer import Normalizer
+from vision_pwil.agents.parameters import Average, Parameters
+from vision_pwil.agents.protocol import Batch, Policy
 from vision_pwil.sac import distribution, losses, networks
 
 

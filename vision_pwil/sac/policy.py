@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from vision_pwil.agent import Policy
-from vision_pwil.normalizer import normalized
+from vision_pwil.agents.normalizer import normalized
+from vision_pwil.agents.protocol import Policy
 
 
 def act(policy: Policy, observation: np.ndarray, noise: np.ndarray | None = None) -> np.ndarray:

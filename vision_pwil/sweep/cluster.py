@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from vision_pwil.errors import InputError
 from vision_pwil.sweep.live import LiveTable
 from vision_pwil.sweep.searches import Search
 from vision_pwil.sweep.trial import Trial
+from vision_pwil.system.errors import InputError
 
 _OBJECT_STORE = 80 * 2**20  # bytes; trials exchange files, not objects, and Ray wants at least 75 MB
 _STARTS = 5  # attempts: Ray gives up after 15 s for some of its parts, which a busy machine can take

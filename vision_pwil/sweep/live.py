@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from vision_pwil.demonstrations.table import table
 from vision_pwil.sweep.searches import Search
 from vision_pwil.sweep.trial import Trial
+from vision_pwil.system.table import table
 
 _REDRAW = 2.0  # seconds
 _ORDER = ("running", "lost", "failed", "finished", "waiting")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from vision_pwil.demonstrations.table import table
-from vision_pwil.files import replacing, write_text
-from vision_pwil.run import Row
 from vision_pwil.sweep.searches import Search
 from vision_pwil.sweep.trial import Setting, Trial
+from vision_pwil.system.files import replacing, write_text
+from vision_pwil.system.run import Row
+from vision_pwil.system.table import table
 
 _NAMED = 10  # settings with a name in the picture
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from vision_pwil.demonstrations.archive import Archive
-from vision_pwil.errors import InputError
-from vision_pwil.run import Row
 from vision_pwil.sweep.trial import Setting, Trial
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import Row
 from vision_pwil.tcc import grid
 
 TEN_SEEDS = tuple(range(10))

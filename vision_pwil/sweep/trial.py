@@ -6,8 +6,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from vision_pwil.files import write_text
-from vision_pwil.run import Row, read_curve, read_json
+from vision_pwil.system.files import write_text
+from vision_pwil.system.run import Row, read_curve, read_json
 
 Setting = int | float | str
 _BAR = re.compile(r"(\d+%)\|[^\r\n]*\[[^<\r\n]*<([^,\r\n]+)")  # of tqdm: the share that is done, and the time left

@@ -7,9 +7,9 @@ import csv
 from dataclasses import replace
 from statistics import mean, stdev
 
-from vision_pwil.cli import run
-from vision_pwil.files import replacing
-from vision_pwil.run import Row
+from vision_pwil.system.cli import run
+from vision_pwil.system.files import replacing
+from vision_pwil.system.run import Row
 from vision_pwil.tcc import pictures
 from vision_pwil.tcc.train import TrainConfig, configured, train
 from vision_pwil.tcc.videos import read_videos

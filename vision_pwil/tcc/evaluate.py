@@ -8,10 +8,10 @@ import imageio.v3 as imageio
 import numpy as np
 from tqdm import tqdm
 
-from vision_pwil.cli import run
 from vision_pwil.encoder import Encoder
-from vision_pwil.errors import InputError
-from vision_pwil.files import replacing
+from vision_pwil.system.cli import run
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing
 from vision_pwil.tcc import pictures
 from vision_pwil.tcc.alignment import nearest, tau_matrix
 from vision_pwil.tcc.videos import read_videos

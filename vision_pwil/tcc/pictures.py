@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from vision_pwil.files import replacing
+from vision_pwil.system.files import replacing
 from vision_pwil.tcc import alignment
 
 

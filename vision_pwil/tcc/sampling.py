@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from vision_pwil.encoder import SIZE
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 from vision_pwil.tcc.recipes import Recipe
 
 _FAIR = 0.15  # least share of the difference of two frames on either side of a composite's cut

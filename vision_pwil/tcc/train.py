@@ -17,14 +17,14 @@ import tyro
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from vision_pwil import checkpoint, choices
-from vision_pwil.board import open_writer
-from vision_pwil.cli import run
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
-from vision_pwil.interrupt import asked_to_stop
-from vision_pwil.memory import keep_freed_memory
-from vision_pwil.run import Row, Run
+from vision_pwil.system import checkpoint, choices
+from vision_pwil.system.board import open_writer
+from vision_pwil.system.cli import run
+from vision_pwil.system.interrupt import asked_to_stop
+from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.run import Row, Run
 from vision_pwil.tcc.alignment import kendall_tau, typical_distance
 from vision_pwil.tcc.board import write_alignment, write_projector
 from vision_pwil.tcc.recipes import RECIPES, Recipe

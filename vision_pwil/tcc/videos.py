@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.encoder import FRAME_SHAPE
-from vision_pwil.errors import InputError
+from vision_pwil.system.errors import InputError
 
 
 def read_videos(path: str | Path) -> Demonstrations:
@@ -13,7 +13,7 @@ def read_videos(path: str | Path) -> Demonstrations:
     if any(episode.frames is None for episode in demonstrations.episodes):
         if any(episode.initial_state is None for episode in demonstrations.episodes):
             raise InputError(f"{path} has no frames, nor initial states from which the door's could be rendered.")
-        from vision_pwil.demonstrations.door import render_door  # needs OpenGL; videos do not
+        from vision_pwil.envs.open_loop import render_door  # needs OpenGL; videos do not
 
         demonstrations = render_door(demonstrations)
     for number, episode in enumerate(demonstrations.episodes):

@@ -1,0 +1,1 @@
+"""The agents and what they share."""

@@ -1,0 +1,123 @@
+"""Behavioural cloning, the paper's first baseline (appendix "BC Implementation")."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from vision_pwil.agents.parameters import Parameters
+from vision_pwil.agents.parts import Noise
+from vision_pwil.agents.protocol import Batch, Policy
+from vision_pwil.agents.td3 import act, networks
+from vision_pwil.rewards.metric import StandardizedEuclidean
+from vision_pwil.sac.networks import backward, shapes
+from vision_pwil.system.board import Board
+from vision_pwil.system.interrupt import asked_to_stop
+from vision_pwil.system.run import Run
+from vision_pwil.training.evaluations import Evaluations
+from vision_pwil.training.replay import Replay, Transitions
+from vision_pwil.training.rollout import TaskFactory
+from vision_pwil.training.trainer import TrainingConfig
+
+__all__ = ["BC", "BCConfig", "act", "clone"]
+
+
+@dataclass(frozen=True)
+class BCConfig:
+    """Behavioural cloning's own settings."""
+
+    hidden: tuple[int, ...] = (128, 64)
+    """Units of the hidden layers, ReLU (the paper's appendix "BC Implementation")."""
+    learning_rate: float = 1e-4
+    """Adam's learning rate (grid: 1e-5, 1e-4, 1e-3)."""
+
+
+class BC:
+    """A policy fitted to expert pairs by the mean squared error.
+
+    Args:
+        states: (D, S), the expert's; observations are normalised by their mean and standard deviation.
+        action_size: dimensions of an action; actions lie in [-1, 1].
+        config: hyperparameters.
+        seed: of the initial weights.
+    """
+
+    name = "bc"
+
+    def __init__(self, states: np.ndarray, action_size: int, config: BCConfig, seed: int) -> None:
+        self.mean: np.ndarray = states.mean(0, dtype=np.float64).astype(np.float32)
+        # Dimensions that never change are left in their own unit, as in the metric.
+        self.inverse_std = (1.0 / StandardizedEuclidean.of(states).deviation).astype(np.float32)
+        sizes = (states.shape[1], *config.hidden, action_size)
+        self.actor = Parameters(shapes(sizes), config.learning_rate, Noise(seed).generator)
+
+    def observe(self, observations: np.ndarray) -> None:
+        """Nothing to learn from observations alone."""
+
+    @torch.no_grad()
+    def update(self, batch: Batch) -> dict[str, Tensor]:
+        """One step towards the expert's actions; the rest of the batch is not used."""
+        observation = (batch.observation - torch.from_numpy(self.mean)) * torch.from_numpy(self.inverse_std)
+        action, layers = networks.actor(self.actor.tensors, observation)
+        errors = action - batch.action
+        loss = errors.square().mean()
+        by_output = errors.mul_(1.0 - action.square()).mul_(2.0 / errors.numel())
+        backward(self.actor.tensors, layers, by_output, self.actor.gradients)
+        self.actor.step()
+        return {"loss": loss}
+
+    def policy(self) -> Policy:
+        """Arrays for `vision_pwil.agents.td3.policy.act`."""
+        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
+        return {**arrays, "mean": self.mean, "inverse_std": self.inverse_std, "sigma": np.zeros(1, np.float32)}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Network and optimiser."""
+        return self.actor.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Return to a saved state, bit for bit."""
+        self.actor.load_state_dict(state)
+
+
+def clone(
+    run: Run,
+    states: np.ndarray,
+    actions: np.ndarray,
+    factory: TaskFactory,
+    settings: BCConfig,
+    config: TrainingConfig,
+    about: Mapping[str, Any] | None = None,
+) -> bool:
+    """Fit for `config.steps` updates to expert pairs, with the evaluations of any other run.
+
+    It plays nothing and takes a minute or two, so it keeps no checkpoint: a run that a signal stopped (False) begins
+    again, and ends in the same weights.
+    """
+    torch.set_num_threads(config.threads)
+    agent = BC(states, actions.shape[1], settings, config.seed)
+    replay = Replay(len(states), states.shape[1], actions.shape[1], config.seed)
+    nothing = np.zeros(len(states))
+    replay.add(Transitions(states, actions, nothing, nothing, states))
+    board = Board(run.events, 0)
+    evaluations = Evaluations(run, factory, act, board, config.evaluation_episodes, 0, about)
+    try:
+        with asked_to_stop() as stop:
+            evaluations.owe(0, agent.policy(), agent.name)
+            for step in tqdm(range(1, config.steps + 1), unit="update", dynamic_ncols=True):
+                if stop.is_set():
+                    return False
+                metrics = agent.update(replay.sample(config.batch_size))
+                if step % config.evaluation_interval == 0 or step == config.steps:
+                    evaluations.owe(step, agent.policy(), agent.name)
+                    board.scalars("losses", {name: float(value) for name, value in metrics.items()}, step)
+                    evaluations.turn()
+            evaluations.finish(stop.is_set)
+            return not stop.is_set()
+    finally:
+        evaluations.close()
+        board.close()

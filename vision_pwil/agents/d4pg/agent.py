@@ -1,0 +1,140 @@
+"""Distributed distributional deterministic policy gradients, with one actor (Barth-Maron et al. 2018)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vision_pwil.agents.d4pg import categorical, networks
+from vision_pwil.agents.normalizer import Normalizer
+from vision_pwil.agents.parameters import Average
+from vision_pwil.agents.parts import Counter, Noise, Part, gather, restore
+from vision_pwil.agents.protocol import Batch, Policy
+
+
+@dataclass(frozen=True)
+class D4PGConfig:
+    """D4PG's own settings. Unless said otherwise, each is the paper's (appendix A)."""
+
+    actor_hidden: tuple[int, ...] = (256, 256, 256)
+    """Units of the actor's hidden layers; the first has layer normalisation and tanh, the others ELU."""
+    critic_hidden: tuple[int, ...] = (512, 512, 256)
+    """Units of the critic's hidden layers; the first has layer normalisation and tanh, the others ELU."""
+    atoms: int = 201
+    """Atoms of the value's distribution."""
+    value_min: float = -150.0
+    """Lower end of the support. A fresh critic expects its middle of everything: above what actions earn, those never
+    tried look best, and the actor may go to their ends. So lower this as far as you raise the other end."""
+    value_max: float = 150.0
+    """Upper end of the support. PWIL's values can reach alpha / (1 - gamma) = 500 and then saturate here; the mass at
+    both ends is logged as `losses/edge_mass`. On a task's own reward, choose it above the discounted return."""
+    actor_learning_rate: float = 5e-5
+    """Adam's learning rate of the actor (grid: 1e-5, 5e-5, 7e-5, 1e-4)."""
+    critic_learning_rate: float = 7e-5
+    """Adam's learning rate of the critic (grid: 1e-5, 5e-5, 7e-5, 1e-4)."""
+    sigma: float = 0.2
+    """Standard deviation of the exploration noise, for actions in [-1, 1] (grid: 0.1, 0.2, 0.3 in the environment's
+    units, so 0.5 here for Humanoid, whose actions end at 0.4). Beside much smaller actions of the expert it may
+    hide what they earn: Reacher's deviate by 0.07 and were learned with 0.05."""
+    max_norm: float = 40.0
+    """L2 norm to which the gradients of actor and critic are clipped."""
+    action_max_norm: float = 1.0
+    """L2 norm to which the value's gradient by each action is clipped (Acme's D4PG, which the paper builds on)."""
+    target_period: int = 100
+    """Updates between copies of the networks to the target networks (Acme's D4PG)."""
+    normalize: bool = False
+    """Observations minus running mean over running deviation, clipped to +-10; not in the paper. Humanoid-v5
+    has contact forces of thousands (zeros in v2 with MuJoCo 2.0: openai/gym, issue 1541), beside which a first layer
+    that is normalised sees nothing else."""
+
+
+class D4PG:
+    """One learner; every update is a function of its state and the batch.
+
+    Args:
+        observation_size: dimensions of an observation.
+        action_size: dimensions of an action; actions lie in [-1, 1].
+        config: hyperparameters.
+        seed: of the initial weights.
+    """
+
+    name = "d4pg"
+
+    def __init__(self, observation_size: int, action_size: int, config: D4PGConfig, seed: int) -> None:
+        self.config = config
+        self.normalizer = Normalizer(observation_size, active=config.normalize)
+        generator = Noise(seed).generator
+        actor_sizes = (observation_size, *config.actor_hidden, action_size)
+        critic_sizes = (observation_size + action_size, *config.critic_hidden, config.atoms)
+        self.actor = networks.parameters(actor_sizes, config.actor_learning_rate, generator)
+        self.critic = networks.parameters(critic_sizes, config.critic_learning_rate, generator, normal_head=True)
+        self.target_actor, self.target_critic = Average(self.actor), Average(self.critic)
+        self.support = torch.linspace(config.value_min, config.value_max, config.atoms)
+        self.updates = Counter()
+
+    def observe(self, observations: np.ndarray) -> None:
+        """Follow the observations' statistics, when they are used."""
+        self.normalizer.observe(observations)
+
+    @torch.no_grad()
+    def update(self, batch: Batch) -> dict[str, Tensor]:
+        """Critic, then actor; now and then their targets."""
+        config, size = self.config, batch.observation.shape[1]
+        observation, next_observation = self.normalizer(batch.observation), self.normalizer(batch.next_observation)
+        # critic
+        next_action = networks.forward(self.target_actor.tensors, next_observation)[0].tanh_()
+        next_pairs = torch.cat([next_observation, next_action], dim=-1)
+        next_logits, _ = networks.forward(self.target_critic.tensors, next_pairs)
+        target = categorical.project(self.support, next_logits.softmax(-1), batch.reward, batch.discount)
+        logits, trace = networks.forward(self.critic.tensors, torch.cat([observation, batch.action], dim=-1))
+        critic_loss, by_logits, probabilities = categorical.cross_entropy(target, logits)
+        networks.backward(self.critic.tensors, trace, by_logits, self.critic.gradients)
+        self.critic.step(config.max_norm)
+
+        # actor, through the critic as it is now, to its inputs' part that is the action
+        output, actor_trace = networks.forward(self.actor.tensors, observation)
+        action = output.tanh_()
+        logits, trace = networks.forward(self.critic.tensors, torch.cat([observation, action], dim=-1))
+        values, by_logits = categorical.mean(self.support, logits)
+        to_action = {**self.critic.tensors, "weight0": self.critic["weight0"][size:]}
+        by_action = networks.backward(to_action, trace, by_logits)
+        by_action *= (config.action_max_norm / by_action.norm(dim=-1, keepdim=True)).clamp_(max=1.0)
+        by_output = by_action.mul_(1.0 - action.square()).div_(-len(action))
+        networks.backward(self.actor.tensors, actor_trace, by_output, self.actor.gradients)
+        self.actor.step(config.max_norm)
+
+        self.updates.value += 1
+        if self.updates.value % config.target_period == 0:
+            self.target_actor.follow(self.actor, 1.0)
+            self.target_critic.follow(self.critic, 1.0)
+        return {
+            "critic_loss": critic_loss,
+            "actor_loss": -values.mean(),
+            "value": (probabilities @ self.support).mean(),
+            "edge_mass": categorical.edge_mass(probabilities),
+        }
+
+    def policy(self) -> Policy:
+        """Arrays for `vision_pwil.agents.d4pg.policy.act`."""
+        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
+        return {**arrays, **self.normalizer.policy(), "sigma": np.array([self.config.sigma], np.float32)}
+
+    def _parts(self) -> dict[str, Part]:
+        return {
+            "actor": self.actor,
+            "critic": self.critic,
+            "target_actor": self.target_actor,
+            "target_critic": self.target_critic,
+            "updates": self.updates,
+            "normalizer": self.normalizer,
+        }
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Networks, optimisers, statistics and the number of updates."""
+        return gather(self._parts())
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Return to a saved state, bit for bit."""
+        restore(self._parts(), state)

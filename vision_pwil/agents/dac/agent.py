@@ -1,0 +1,122 @@
+"""Discriminator-actor-critic: TD3 on the reward of a discriminator that learns beside it.
+
+Observations end in a bit that is 1 in the absorbing state (`vision_pwil.tasks.locomotion_task`), which episodes that end
+early enter and never leave: bootstrapping never stops, and the actor learns from the other states only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vision_pwil.agents.dac import losses
+from vision_pwil.agents.dac.expert import ExpertPairs
+from vision_pwil.agents.parameters import Parameters
+from vision_pwil.agents.parts import Noise, Part, gather, restore
+from vision_pwil.agents.protocol import Batch, Policy
+from vision_pwil.agents.td3 import TD3, TD3Config
+from vision_pwil.agents.td3.networks import perceptron
+from vision_pwil.sac.networks import shapes
+
+
+@dataclass(frozen=True)
+class DACConfig:
+    """DAC's own settings: those of its authors' code, which the paper used (appendix "DAC Implementation")."""
+
+    discriminator_hidden: tuple[int, ...] = (256, 256)
+    """Units of the discriminator's hidden layers, tanh (DAC's code)."""
+    discriminator_learning_rate: float = 1e-3
+    """Adam's learning rate of the discriminator (DAC's code)."""
+    gradient_penalty: float = 10.0
+    """Weight of the gradient penalty (DAC's code; also the paper's best on Humanoid)."""
+    actor_decay: float = 0.5
+    """Factor of the actor's learning rate after every `actor_decay_interval` updates (DAC's code; the paper's best on
+    Humanoid: 0.8)."""
+    actor_decay_interval: int = 100_000
+    """Updates between two decays (DAC's code)."""
+    td3: TD3Config = field(
+        default_factory=lambda: TD3Config(
+            hidden=(400, 300),
+            actor_learning_rate=1e-3,
+            critic_learning_rate=1e-3,
+            actor_interval=2,
+            actor_max_norm=40.0,
+        )
+    )
+    """TD3 as in DAC's code, with the delay."""
+
+
+class DAC:
+    """One learner; every update is a function of its state and the batch.
+
+    Args:
+        expert: expert pairs; observations with the absorbing bit, actions in [-1, 1].
+        config: hyperparameters.
+        seed: of the initial weights and of the noise in the updates.
+    """
+
+    name = "dac"
+
+    def __init__(self, expert: ExpertPairs, config: DACConfig, seed: int) -> None:
+        observation_size, action_size = expert.observations.shape[1], expert.actions.shape[1]
+        self.config = config
+        self.noise = Noise(seed + 1)  # TD3 has the seed's own
+        self.td3 = TD3(observation_size, action_size, config.td3, seed)
+        self.discriminator = Parameters(
+            shapes((observation_size + action_size, *config.discriminator_hidden, 1)),
+            config.discriminator_learning_rate,
+            self.noise.generator,
+        )
+        self._pairs = torch.from_numpy(np.concatenate([expert.observations, expert.actions], 1).astype(np.float32))
+        self._weights = torch.from_numpy(expert.weights.astype(np.float32))
+
+    def observe(self, observations: np.ndarray) -> None:
+        """Nothing to learn from observations alone."""
+
+    def logits(self, tensors: Mapping[str, Tensor], pairs: Tensor) -> Tensor:
+        """The discriminator's log-odds that a pair is the expert's; they are the reward (DAC's code, "airl")."""
+        return perceptron(tensors, pairs, torch.tanh).squeeze(-1)
+
+    def update(self, batch: Batch) -> dict[str, Tensor]:
+        """The discriminator, then TD3 on its reward, both on the same batch."""
+        pairs = torch.cat([batch.observation, batch.action], dim=-1)
+        metrics = self._discriminate(pairs)
+        with torch.no_grad():
+            reward = self.logits(self.discriminator.tensors, pairs)
+        decays = self.td3.updates.value // self.config.actor_decay_interval
+        self.td3.actor.learning_rate = self.config.td3.actor_learning_rate * self.config.actor_decay**decays
+        live, next_live = 1.0 - batch.observation[:, -1], 1.0 - batch.next_observation[:, -1]
+        return {**metrics, **self.td3.update(batch._replace(reward=reward), live, next_live)}
+
+    def _discriminate(self, agent: Tensor) -> dict[str, Tensor]:
+        generator, tensors = self.noise.generator, self.discriminator.tensors
+        chosen = torch.randint(len(self._pairs), (len(agent),), generator=generator)
+        expert = self._pairs[chosen]
+        expert_logits, agent_logits = self.logits(tensors, torch.cat([expert, agent])).chunk(2)
+        loss = losses.classification(expert_logits, agent_logits, self._weights[chosen])
+        mix = torch.rand((len(agent), 1), generator=generator)
+        penalty = losses.gradient_penalty(lambda points: self.logits(tensors, points), expert, agent, mix)
+        self.discriminator.descend(loss + self.config.gradient_penalty * penalty)
+        return {
+            "discriminator_loss": loss.detach(),
+            "gradient_penalty": penalty.detach(),
+            "reward": agent_logits.detach().mean(),
+            "expert_reward": expert_logits.detach().mean(),
+        }
+
+    def policy(self) -> Policy:
+        """Arrays for `vision_pwil.agents.td3.policy.act`."""
+        return self.td3.policy()
+
+    def _parts(self) -> dict[str, Part]:
+        return {"td3": self.td3, "discriminator": self.discriminator, "noise": self.noise}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Networks, optimisers, the number of updates and the generators of noise."""
+        return gather(self._parts())
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Return to a saved state, bit for bit."""
+        restore(self._parts(), state)

@@ -1,0 +1,131 @@
+"""Twin delayed deep deterministic policy gradients (Fujimoto et al. 2018), by default without the delay."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vision_pwil.agents.parameters import Average, Parameters
+from vision_pwil.agents.parts import Counter, Noise, Part, gather, restore
+from vision_pwil.agents.protocol import Batch, Policy
+from vision_pwil.agents.td3 import losses, networks
+from vision_pwil.sac.networks import backward, forward, shapes
+
+
+@dataclass(frozen=True)
+class TD3Config:
+    """TD3's own settings; the paper reproduces "the authors' implementation", so each is that of Fujimoto's code."""
+
+    hidden: tuple[int, ...] = (256, 256)
+    """Units of the hidden layers of actor and critics (Fujimoto's code)."""
+    actor_learning_rate: float = 3e-4
+    """Adam's learning rate of the actor (Fujimoto's code)."""
+    critic_learning_rate: float = 3e-4
+    """Adam's learning rate of the critics (Fujimoto's code)."""
+    polyak: float = 0.005
+    """Rate tau at which the target networks follow (Fujimoto et al. 2018)."""
+    sigma: float = 0.1
+    """Standard deviation of the exploration noise, for actions in [-1, 1] (Fujimoto et al. 2018)."""
+    smoothing: float = 0.2
+    """Standard deviation of the noise on target actions (Fujimoto et al. 2018)."""
+    smoothing_clip: float = 0.5
+    """Largest noise on target actions (Fujimoto et al. 2018)."""
+    actor_interval: int = 1
+    """Critic updates for each update of the actor and the targets (the paper's appendix "Influence of the Direct RL
+    Algorithm" removes the delay; Fujimoto et al. 2018: 2)."""
+    actor_max_norm: float | None = None
+    """L2 norm to which the actor's gradient is clipped (none in TD3; DAC's code: 40)."""
+
+
+class TD3:
+    """One learner; every update is a function of its state and the batch.
+
+    Args:
+        observation_size: dimensions of an observation.
+        action_size: dimensions of an action; actions lie in [-1, 1].
+        config: hyperparameters.
+        seed: of the initial weights and of the noise in the updates.
+    """
+
+    name = "td3"
+
+    def __init__(self, observation_size: int, action_size: int, config: TD3Config, seed: int) -> None:
+        self.config = config
+        self.noise = Noise(seed)
+        self.observation_size = observation_size
+        actor_sizes = (observation_size, *config.hidden, action_size)
+        critic_sizes = (observation_size + action_size, *config.hidden, 1)
+        self.actor = Parameters(shapes(actor_sizes), config.actor_learning_rate, self.noise.generator)
+        self.critics = Parameters(shapes(critic_sizes, copies=2), config.critic_learning_rate, self.noise.generator)
+        self.target_actor, self.target_critics = Average(self.actor), Average(self.critics)
+        self.updates = Counter()
+
+    def observe(self, observations: np.ndarray) -> None:
+        """Nothing to learn from observations alone."""
+
+    @torch.no_grad()
+    def update(self, batch: Batch, live: Tensor | None = None, next_live: Tensor | None = None) -> dict[str, Tensor]:
+        """Critics, actor and their targets.
+
+        DAC says which states are no absorbing ones, by a 1 for each: `live` of the observations, which alone teach the
+        actor, and `next_live` of the next ones; in an absorbing state the only action is 0.
+        """
+        config, observation = self.config, batch.observation
+
+        # critics
+        next_action, _ = networks.actor(self.target_actor.tensors, batch.next_observation)
+        blur = torch.randn(next_action.shape, generator=self.noise.generator)
+        next_action = losses.smooth(next_action, blur, config.smoothing, config.smoothing_clip)
+        if next_live is not None:
+            next_action *= next_live[:, None]
+        next_values, _ = networks.critics(self.target_critics.tensors, batch.next_observation, next_action)
+        targets = losses.target(batch.reward, batch.discount, next_values)
+        values, layers = networks.critics(self.critics.tensors, observation, batch.action)
+        critic_loss, by_values = losses.critic_loss(values, targets)
+        backward(self.critics.tensors, layers, by_values.unsqueeze(-1), self.critics.gradients)
+        self.critics.step()
+        metrics = {"critic_loss": critic_loss, "value": values.mean()}
+
+        # actor, through the first critic as it is now
+        self.updates.value += 1
+        if self.updates.value % config.actor_interval == 0:
+            action, actor_layers = networks.actor(self.actor.tensors, observation)
+            critic = networks.first(self.critics.tensors)
+            values, layers = forward(critic, torch.cat([observation, action], dim=-1))
+            by_pairs = backward(critic, layers, losses.actor_gradient(values.squeeze(-1), live).unsqueeze(-1))
+            by_output = by_pairs[:, observation.shape[1] :] * (1.0 - action.square())
+            backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients)
+            self.actor.step(config.actor_max_norm)
+            self.target_actor.follow(self.actor, config.polyak)
+            self.target_critics.follow(self.critics, config.polyak)
+        return metrics
+
+    def policy(self) -> Policy:
+        """Arrays for `vision_pwil.agents.td3.policy.act`."""
+        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
+        return {
+            **arrays,
+            "mean": np.zeros(self.observation_size, np.float32),
+            "inverse_std": np.ones(self.observation_size, np.float32),
+            "sigma": np.array([self.config.sigma], np.float32),
+        }
+
+    def _parts(self) -> dict[str, Part]:
+        return {
+            "actor": self.actor,
+            "critics": self.critics,
+            "target_actor": self.target_actor,
+            "target_critics": self.target_critics,
+            "updates": self.updates,
+            "noise": self.noise,
+        }
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Networks, optimisers, the number of updates and the generator of noise."""
+        return gather(self._parts())
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Return to a saved state, bit for bit."""
+        restore(self._parts(), state)

@@ -1,0 +1,1 @@
+"""Does a reward rank behaviour?"""

@@ -1,0 +1,1 @@
+"""Command lines: arguments in, one call, words out."""

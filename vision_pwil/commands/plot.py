@@ -1,0 +1,92 @@
+"""The paper's figures from runs: `python -m vision_pwil.commands.plot RUN...` draws returns, W1 and success over steps."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from vision_pwil.system import cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing
+from vision_pwil.system.run import Row, read_curve
+
+PANELS = {
+    "imitation return": ("return",),
+    "Wasserstein distance": ("w1", "greedy_w1"),
+    "success rate": ("opened", "success"),
+    "task return": ("task_return",),
+}
+"""Drawn where every run has the numbers: success on the door, the task's return in locomotion."""
+LABELS = {
+    "w1": "exact",
+    "greedy_w1": "greedy upper bound",
+    "opened": "opened (ends the episode)",
+    "success": "1.35 rad",
+}
+RATES = ("opened", "success")
+"""Shares of episodes: no band goes beyond 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Draw the learning curves of runs: the mean over them, and the standard deviation as a band."""
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Run directories, of different seeds."""
+    out: Path = Path("runs/curves.png")
+    """Picture to write; the suffix chooses the format."""
+    interval: int = 10_000
+    """Steps between evaluations: curves are averaged at its multiples."""
+
+
+def aligned(curves: list[list[Row]], name: str, interval: int) -> tuple[np.ndarray, np.ndarray]:
+    """Steps, and values (runs, steps) of one number at them; runs end at the shortest.
+
+    Evaluations happen at ends of episodes, just after a multiple of `interval`; values between are interpolated.
+    """
+    last = min(curve[-1]["step"] for curve in curves)
+    steps = np.arange(0, last + 1, interval)
+    return steps, np.array(
+        [np.interp(steps, [row["step"] for row in curve], [row[name] for row in curve]) for curve in curves]
+    )
+
+
+def draw(config: Plot) -> None:
+    """Draw, write, and say where."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    if not config.runs:
+        raise InputError("Name one or more run directories to plot.")
+    curves = [read_curve(path) for path in config.runs]
+    for path, curve in zip(config.runs, curves, strict=True):
+        if not curve:
+            raise InputError(f"{path / 'curve.csv'} has no evaluation yet: wait for the first.")
+    panels = {title: names for title, names in PANELS.items() if all(set(names) <= set(curve[0]) for curve in curves)}
+    if not panels:
+        raise InputError("These runs have no number in common to draw.")
+    figure = Figure(figsize=(13 / 3 * len(panels), 3.6), layout="constrained")
+    grid = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (title, names) in zip(grid, panels.items(), strict=True):
+        for name in names:
+            steps, values = aligned(curves, name, config.interval)
+            mean, deviation = values.mean(0), values.std(0)
+            (line,) = axes.plot(steps, mean, label=LABELS.get(name))
+            band = np.array([mean - deviation, mean + deviation])
+            axes.fill_between(steps, *(band.clip(0, 1) if name in RATES else band), alpha=0.2, color=line.get_color())
+        axes.set(title=title, xlabel="environment steps")
+        axes.xaxis.set_major_locator(MaxNLocator(6))
+        axes.xaxis.set_major_formatter(EngFormatter())
+        axes.grid(alpha=0.3)
+        if len(names) > 1:
+            axes.legend(fontsize="small")
+    figure.suptitle(f"mean and standard deviation of {len(curves)} run{'s' * (len(curves) > 1)}", fontsize="small")
+    with replacing(config.out) as temporary:
+        figure.savefig(temporary, dpi=120)
+    print(f"Written to {config.out}")
+
+
+if __name__ == "__main__":
+    cli.run(draw)

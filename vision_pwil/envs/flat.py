@@ -1,0 +1,113 @@
+"""Any Gymnasium environment with Box spaces, by its id, with flat observations and actions in [-1, 1]."""
+
+import contextlib
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import vision_pwil.system.opengl  # noqa: F401  (chooses the backend before MuJoCo is imported)
+
+# isort: split
+import gymnasium as gym
+import mujoco
+import numpy as np
+from gymnasium.envs.mujoco import MujocoEnv
+from gymnasium.spaces import Box
+
+from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.system.errors import InputError
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The range of each action; a policy's actions lie in [-1, 1]."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def to_env(self, action: np.ndarray) -> np.ndarray:
+        """A policy's actions in the environment's units."""
+        return self.low + (action + 1.0) * 0.5 * (self.high - self.low)
+
+    def to_policy(self, action: np.ndarray) -> np.ndarray:
+        """The environment's actions in a policy's units; an action outside the range becomes its nearest end."""
+        return np.clip(2.0 * (action - self.low) / (self.high - self.low) - 1.0, -1.0, 1.0)
+
+
+class FlatEnv:
+    """An environment whose observations and actions are vectors.
+
+    Args:
+        env_id: as `gymnasium.make` takes it; "module:id" imports the module first.
+        horizon: longest episode; by default the environment's own limit.
+    """
+
+    def __init__(self, env_id: str, horizon: int | None = None) -> None:
+        self.env = make(env_id, horizon)
+        spaces = {"observation": self.env.observation_space, "action": self.env.action_space}
+        for name, space in spaces.items():
+            if not isinstance(space, Box):
+                raise InputError(f"{env_id} has the {name} space {space}: only Box spaces are supported.")
+        limit = self.env.spec.max_episode_steps if self.env.spec is not None else None
+        if limit is None:
+            raise InputError(f"{env_id} has no limit of steps: name one with --horizon.")
+        self.horizon = limit
+        low, high = (np.ravel(bound).astype(np.float32) for bound in (spaces["action"].low, spaces["action"].high))  # type: ignore[attr-defined]
+        if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
+            raise InputError(f"{env_id} has actions without bounds: wrap it so that every action has a range.")
+        self.bounds = Bounds(low, high)
+        self.observation_size = int(np.prod(spaces["observation"].shape or ()))
+        self.action_size = len(low)
+        self._action_shape = spaces["action"].shape or ()
+
+    def reset(self, seed: int) -> np.ndarray:
+        """First observation of an episode."""
+        observation, _ = self.env.reset(seed=seed)
+        return np.ravel(observation)
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
+        """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated."""
+        applied = np.reshape(self.bounds.to_env(action), self._action_shape)
+        observation, reward, terminated, truncated, _ = self.env.step(applied)
+        return np.ravel(observation), float(reward), bool(terminated), bool(truncated)
+
+    def require(self, demonstrations: Demonstrations, *, actions: bool) -> None:
+        """Raise one clear sentence unless these are demonstrations of this environment, with actions if need be."""
+        env_id = self.env.spec.id if self.env.spec is not None else None
+        if demonstrations.env_id is not None and demonstrations.env_id != env_id:
+            raise InputError(f"The demonstrations are of {demonstrations.env_id}, not of {env_id}: choose others.")
+        demonstrations.require("states")
+        if actions:
+            demonstrations.require("actions")
+        for name, size in (("states", self.observation_size), ("actions", self.action_size)):
+            array = getattr(demonstrations.episodes[0], name)
+            if array is not None and array.shape[1] != size:
+                raise InputError(
+                    f"The demonstrations' {name} have {array.shape[1]} dimensions, those of {env_id} have {size}: "
+                    "are they from another environment, or another version of it?"
+                )
+
+
+def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any, Any]:
+    """`gymnasium.make`, its errors as one sentence, its checks at every step off."""
+    mujoco.set_mju_user_warning(_warn)
+    try:
+        return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
+    except (gym.error.Error, ImportError) as error:
+        raise InputError(f'There is no Gymnasium environment "{env_id}" here: {error}') from None
+
+
+def follow(env: gym.Env[Any, Any]) -> None:
+    """Draw through the model's own tracking camera: Gymnasium 1.4 stays where an episode began, and robots run away."""
+    plain = env.unwrapped
+    if isinstance(plain, MujocoEnv):
+        camera = mujoco.mj_name2id(plain.model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
+        if camera >= 0:
+            plain.mujoco_renderer.camera_id = camera
+
+
+def _warn(message: str) -> None:
+    """MuJoCo's warnings; its own handler would leave a log file in the working directory for every old model."""
+    if "deprecated" not in message:
+        with contextlib.suppress(Exception):  # called from C: nothing may be raised
+            warnings.warn(message, RuntimeWarning, stacklevel=2)

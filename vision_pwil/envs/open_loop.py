@@ -1,0 +1,145 @@
+"""The door's demonstrations as pixels: replay the recorded actions from the recorded start, and draw each state.
+
+One frame for each step, drawn from the state after the step, so that the opened door is seen. An episode ends at the
+step where the door passes `open_angle`; its last frame is absorbing.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from vision_pwil.system import opengl  # noqa: F401  (before mujoco)
+
+# isort: split
+import mujoco
+
+from vision_pwil.demonstrations import format
+from vision_pwil.demonstrations.cache import cache_folder, cached
+from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
+from vision_pwil.door_env import ENV_ID, OPEN_ANGLE, DoorEnv
+from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.table import table
+
+ANGLE = 28
+"""Where the observation holds the door's angle."""
+_CONTINUOUS = slice(0, 38)  # the last entry is the flag that the door is open, which jumps from -1 to 1
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """One demonstration, replayed open loop until the door opened or the actions ran out."""
+
+    states: Array
+    """(n, 39): the observation at which action t was taken."""
+    qpos: Array
+    """(n, 30): joint positions after step t."""
+    recorded_steps: int
+    """Length of the recording."""
+    opened: int | None
+    """Steps until the door passed the opening angle, replayed."""
+    recorded_opened: int | None
+    """The same in the recorded states; None where they never show it, or were not recorded."""
+    deviation: float
+    """Largest absolute difference of any entry of the state from the recording; NaN without recorded states."""
+    deviation_step: int
+    """Where that was."""
+    angle_deviation: float
+    """Largest absolute difference of the door's angle."""
+
+
+def _replay(env: DoorEnv, episode: Episode, number: int) -> Replay:
+    if episode.actions is None or episode.initial_state is None:
+        raise InputError(f"Episode {number} cannot be replayed: that needs its actions and its initial state.")
+    observation, _ = env.reset(options={"state": episode.initial_state})
+    states, qpos, opened = [], [], None
+    for step, action in enumerate(episode.actions):
+        states.append(observation)
+        observation, _, terminated, _, _ = env.step(action)
+        qpos.append(env.get_state()["qpos"])
+        if terminated:
+            opened = step + 1
+            break
+    replayed, recorded_opened = np.array(states), None
+    deviation, worst, angle = float("nan"), 0, float("nan")
+    if episode.states is not None:
+        if episode.states.shape[1] != replayed.shape[1]:
+            raise InputError(f"Episode {number} has states of {episode.states.shape[1]} numbers, the door has 39.")
+        differences = np.abs(replayed - episode.states[: len(replayed)])[:, _CONTINUOUS]
+        worst, deviation = int(differences.max(axis=1).argmax()), float(differences.max())
+        angle = float(differences[:, ANGLE].max())
+        beyond = np.flatnonzero(episode.states[:, ANGLE] > env.open_angle)
+        # The state at which action t is taken is the one after t steps.
+        recorded_opened = int(beyond[0]) if len(beyond) else None
+    return Replay(replayed, np.array(qpos), len(episode), opened, recorded_opened, deviation, worst, angle)
+
+
+def replay(demonstrations: Demonstrations, open_angle: float = OPEN_ANGLE) -> list[Replay]:
+    """Replay every demonstration and compare it with its recording."""
+    env = DoorEnv(horizon=max(map(len, demonstrations.episodes)) + 1, open_angle=open_angle)
+    episodes = tqdm(demonstrations.episodes, desc="replaying", unit="episode", leave=False)
+    return [_replay(env, episode, number) for number, episode in enumerate(episodes)]
+
+
+def replay_table(replays: list[Replay]) -> str:
+    """How closely each replay followed its recording, and when the door opened."""
+    header = (
+        "episode",
+        "recorded steps",
+        "opened, recorded",
+        "opened, replayed",
+        "largest deviation",
+        "at step",
+        "of the door, rad",
+    )
+    rows = [
+        (
+            number,
+            each.recorded_steps,
+            each.recorded_opened,
+            each.opened,
+            f"{each.deviation:.3f}",
+            each.deviation_step,
+            f"{each.angle_deviation:.4f}",
+        )
+        for number, each in enumerate(replays)
+    ]
+    return table(header, rows)
+
+
+def render_door(
+    demonstrations: Demonstrations,
+    settings: RenderSettings | None = None,
+    open_angle: float = OPEN_ANGLE,
+    cache_dir: str | Path | None = None,
+) -> Demonstrations:
+    """Demonstrations with frames, cut where the door opens; the states are those of the replay.
+
+    The result is cached by content and settings under `cache_dir` (default: see `cache_folder`).
+    """
+    settings = settings or RenderSettings()
+    # Another MuJoCo may move or draw a little differently.
+    key = [demonstrations.checksum, settings.fingerprint, open_angle, format.VERSION, mujoco.__version__]
+    name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
+    path = cache_folder(cache_dir) / "door-frames" / f"{name}.demos"
+    rendered = cached(path, lambda: _render(demonstrations, settings, open_angle))
+    return replace(rendered, source=demonstrations.source)  # the same content may come from elsewhere
+
+
+def _render(demonstrations: Demonstrations, settings: RenderSettings, open_angle: float) -> Demonstrations:
+    replays = replay(demonstrations, open_angle)
+    episodes = []
+    with (
+        DoorRenderer(settings) as renderer,
+        tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar,
+    ):
+        for each, episode in zip(replays, demonstrations.episodes, strict=True):
+            frames = renderer.render_many(each.qpos, (episode.initial_state or {})["door_body_pos"])
+            actions = None if episode.actions is None else episode.actions[: len(frames)]
+            episodes.append(Episode(each.states, actions, frames, episode.initial_state, each.opened is not None))
+            bar.update(len(frames))
+    return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, settings.fingerprint)

@@ -1,0 +1,1 @@
+"""An imitation task: environment, what is compared, how an episode ends, what the policy sees, reward."""

@@ -1,0 +1,1 @@
+"""The loop: rollouts, replay, evaluations, checkpoints."""

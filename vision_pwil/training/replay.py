@@ -1,0 +1,144 @@
+"""Experience: n-step transitions of episodes, a ring of them in memory, and append-only segments of it on disk."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file, save_file
+
+from vision_pwil.agents.protocol import Batch
+from vision_pwil.rewards.reward import fold_absorbing
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing
+
+
+class Transitions(NamedTuple):
+    """Rows of the replay, float32; the fields are those of `Batch`."""
+
+    observation: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    discount: np.ndarray
+    next_observation: np.ndarray
+
+
+def n_step_transitions(
+    observations: np.ndarray,
+    actions: np.ndarray,
+    rewards: np.ndarray,
+    *,
+    terminal: bool,
+    gamma: float,
+    n: int = 1,
+    every: int = 1,
+) -> Transitions:
+    """Transitions of one episode of L steps; near its end, sums are over the steps that there are.
+
+    Args:
+        observations: (L + 1, S), the last one after the last action.
+        actions: (L, A).
+        rewards: (L,), or more: those of the absorbing steps that follow early termination. Their discounted sum is
+            known when the episode ends, so it is paid with the last reward, and the learner gets it exactly.
+        terminal: nothing follows the last observation; otherwise its value is bootstrapped.
+        gamma: discount factor.
+        n: steps in a return.
+        every: keep the transitions of one step in so many, those at which an action was chosen that is held between.
+    """
+    length = len(actions)
+    rewards = fold_absorbing(rewards, length, gamma)
+    last = np.minimum(np.arange(length) + n, length)
+    returns = np.zeros(length)
+    for k in range(min(n, length)):
+        returns[: length - k] += gamma**k * rewards[k:]
+    discount = gamma ** (last - np.arange(length))
+    if terminal:
+        discount[last == length] = 0.0
+    observations = np.asarray(observations, dtype=np.float32)
+    return Transitions(
+        observations[:-1:every],
+        np.asarray(actions[::every], dtype=np.float32),
+        returns[::every].astype(np.float32),
+        discount[::every].astype(np.float32),
+        observations[last[::every]],
+    )
+
+
+class Replay:
+    """The last `capacity` transitions, sampled uniformly with a random state of its own.
+
+    On disk every transition is written once: `save` appends what came since the last `save` as one segment file.
+    """
+
+    def __init__(self, capacity: int, observation_size: int, action_size: int, seed: int) -> None:
+        self.capacity = capacity
+        self.count = 0  # transitions ever added
+        self.rng = np.random.default_rng(seed)
+        self._rows = Transitions(
+            np.empty((capacity, observation_size), np.float32),
+            np.empty((capacity, action_size), np.float32),
+            np.empty(capacity, np.float32),
+            np.empty(capacity, np.float32),
+            np.empty((capacity, observation_size), np.float32),
+        )
+        self._tensors = Batch(*map(torch.from_numpy, self._rows))
+        self._saved = 0
+
+    def __len__(self) -> int:
+        return min(self.count, self.capacity)
+
+    def add(self, transitions: Transitions) -> None:
+        """Append transitions; the oldest give way."""
+        indices = self._slots(self.count, self.count + len(transitions.reward))
+        for rows, values in zip(self._rows, transitions, strict=True):
+            rows[indices] = values[-len(indices) :]
+        self.count += len(transitions.reward)
+
+    def sample(self, size: int) -> Batch:
+        """Independent uniform draws."""
+        indices = torch.from_numpy(self.rng.integers(len(self), size=size))
+        return Batch(*(tensor.index_select(0, indices) for tensor in self._tensors))
+
+    def save(self, folder: Path) -> None:
+        """Write what was added since the last save.
+
+        Segments are removed once the last save no longer reached back to them: until this one's checkpoint is
+        written too, the checkpoint of the last save is the one that counts.
+        """
+        for path, (_, end) in _segments(folder).items():
+            if end <= self._saved - self.capacity:
+                path.unlink()
+        first = max(self._saved, self.count - self.capacity)
+        if self.count > first:
+            indices = self._slots(first, self.count)
+            with replacing(folder / f"{first:012d}-{self.count:012d}.safetensors") as path:
+                save_file({name: rows[indices] for name, rows in self._rows._asdict().items()}, path)
+        self._saved = self.count
+
+    def load(self, folder: Path, count: int) -> None:
+        """Return to the first `count` transitions as saved; segments beyond them, of a later moment, are removed."""
+        self.count = max(0, count - self.capacity)
+        for path, (start, end) in sorted(_segments(folder).items(), key=lambda item: item[1]):
+            if start >= count:
+                path.unlink()
+            elif end > self.count:
+                if start > self.count or end > count:
+                    break
+                skip = self.count - start
+                self.add(Transitions(**{name: rows[skip:] for name, rows in load_file(path).items()}))
+        if self.count != count:
+            raise InputError(f"The replay in {folder} ends at transition {self.count}, its checkpoint says {count}.")
+        self._saved = count
+
+    def _slots(self, start: int, end: int) -> np.ndarray:
+        return np.arange(max(start, end - self.capacity), end) % self.capacity
+
+
+def _segments(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Segment files and the range of transitions that each holds, which is their name."""
+    result = {}
+    for path in folder.glob("*-*.safetensors"):
+        start, _, end = path.stem.partition("-")
+        if start.isdigit() and end.isdigit():
+            result[path] = (int(start), int(end))
+    return result

@@ -1,0 +1,251 @@
+"""The training loop, for every task and agent.
+
+The collector, a process of its own, plays whole episodes. At each boundary between episodes the learner takes episode
+k from it, hands it the policy as it is now for episode k + 1, and does the updates that episode k owes meanwhile.
+Every episode is a function of the seed, its number and that policy; so a run is reproducible bit for bit, and a
+checkpoint at a boundary needs no environment state. Evaluations run in a third process, from a policy saved for them;
+nothing that trains waits for them or depends on them.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from vision_pwil.agents.protocol import Act, Agent
+from vision_pwil.system import checkpoint
+from vision_pwil.system.board import Board
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.interrupt import asked_to_stop
+from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.run import Run
+from vision_pwil.training.evaluations import Evaluations
+from vision_pwil.training.replay import Replay, n_step_transitions
+from vision_pwil.training.rollout import Collect, TaskFactory, Trajectory, Worker
+
+EXPLORATION = 0
+"""Second number of the seeds of exploring episodes."""
+LARGEST = 1e6
+"""A loss or value beyond this has exploded: PWIL's discounted returns stay below alpha / (1 - gamma), a few hundred."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How much experience, how it is used, and how often it is looked at."""
+
+    steps: int = 500_000
+    """Environment steps to train for; more on a later call continue the run (the paper: 1.5M for the door)."""
+    seed: int = 0
+    """Decides everything random in the run."""
+    gamma: float = 0.99
+    """Discount factor (the paper's appendix A)."""
+    n_step: int = 1
+    """Decisions in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
+    action_repeat: int = 1
+    """Steps for which an action is held; the learner sees the steps at which one is chosen. A slower hand explores
+    further and learns from a shorter horizon (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
+    batch_size: int = 256
+    """Transitions in an update (the paper's grid: 64, 128, 256)."""
+    update_interval: float = 4.0
+    """Environment steps for each update (the paper's grid: 1, 4, 8)."""
+    random_steps: int = 10_000
+    """Steps of uniformly random actions before learning starts (Haarnoja et al.'s code: 10,000)."""
+    noise_exponent: float = 0.0
+    """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
+    replay_capacity: int = 1_000_000
+    """Transitions kept (the paper's appendix A)."""
+    threads: int = 1
+    """Of the learner; the episodes are played in a process beside it. The same number repeats a run to the last bit."""
+    evaluation_interval: int = 10_000
+    """Environment steps between evaluations (the paper, "Implementation")."""
+    evaluation_episodes: int = 10
+    """Episodes in an evaluation (the paper, "Implementation")."""
+    checkpoint_seconds: float = 60.0
+    """Time between checkpoints; has no influence on what is learned."""
+
+    def __post_init__(self) -> None:
+        for name in (
+            "steps",
+            "n_step",
+            "action_repeat",
+            "batch_size",
+            "replay_capacity",
+            "threads",
+            "evaluation_interval",
+            "evaluation_episodes",
+        ):
+            if getattr(self, name) < 1:
+                raise InputError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
+        if self.update_interval <= 0:
+            raise InputError(f"--update-interval must be positive, not {self.update_interval}.")
+
+
+FREE = ("training.steps", "training.checkpoint_seconds")
+"""Settings that may change when a run is continued."""
+
+
+class Diverged(InputError):
+    """Values became NaN or too large to mean anything."""
+
+
+class Trainer:
+    """The state of a run between two episodes, continued from the run directory's checkpoint when there is one.
+
+    Args:
+        run: the directory.
+        agent: a learner, fresh.
+        act: how a process without the learner acts with the agent's policy.
+        factory: makes the task in the processes that play it.
+        replay: empty, or prefilled.
+        config: settings.
+        about: what a saved policy says of itself, so that it can act far from its run.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        agent: Agent,
+        act: Act,
+        factory: TaskFactory,
+        replay: Replay,
+        config: TrainingConfig,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.run, self.agent, self.act, self.factory = run, agent, act, factory
+        self.replay, self.config, self.about = replay, config, {"action_repeat": config.action_repeat, **(about or {})}
+        self.step = self.episode = self.updates = 0
+        if run.checkpoint.exists():
+            self._load()
+        self.board = Board(run.events, self.step)
+
+    def train(self) -> bool:
+        """Learn until the configured number of steps; False when a signal asked to stop before.
+
+        It stops at the end of an episode, a second or two after the signal.
+        """
+        torch.set_num_threads(self.config.threads)
+        keep_freed_memory()
+        with asked_to_stop() as stop:
+            return self._train(stop)
+
+    def _train(self, stop: Event) -> bool:
+        collector = Worker(self.factory, self.act)
+        evaluations = Evaluations(
+            self.run, self.factory, self.act, self.board, self.config.evaluation_episodes, self.step, self.about
+        )
+        bar = tqdm(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05, dynamic_ncols=True)
+        try:
+            if self.episode == 0:
+                evaluations.owe(0, self.agent.policy(), self.agent.name)
+            saved = time.monotonic()
+            while self.step < self.config.steps and not stop.is_set():
+                bar.update(self.play(collector))
+                if self._passed(self.config.evaluation_interval):
+                    evaluations.owe(self.step, self.agent.policy(), self.agent.name)
+                evaluations.turn()
+                if evaluations.curve:
+                    bar.set_postfix({name: f"{evaluations.curve[-1][name]:.3g}" for name in ("return",)})
+                if time.monotonic() - saved > self.config.checkpoint_seconds:
+                    self._save()
+                    saved = time.monotonic()
+            self._save()
+            if not stop.is_set():
+                self._learn()
+                evaluations.owe(self.step, self.agent.policy(), self.agent.name)
+                evaluations.finish(stop.is_set)
+            return not stop.is_set()
+        finally:
+            bar.close()
+            collector.close()
+            evaluations.close()
+            self.board.close()
+
+    def play(self, collector: Worker) -> int:
+        """Collect an episode with the policy as it is, and learn meanwhile from those before; returns its steps."""
+        started = time.monotonic()
+        random = self.step < self.config.random_steps
+        policy = None if random else self.agent.policy()
+        collector.send(
+            Collect(
+                policy,
+                (self.config.seed, EXPLORATION, self.episode),
+                self.config.noise_exponent,
+                self.config.action_repeat,
+            )
+        )
+        done = self.updates
+        metrics = self._learn()
+        learned = time.monotonic()
+        trajectory: Trajectory = collector.receive()
+        self._add(trajectory)
+        finished = time.monotonic()
+
+        self.board.scalars("train", trajectory.statistics, self.step)
+        self.board.scalars("losses", metrics, self.step)
+        speed = {"steps_per_second": trajectory.steps / (finished - started)}
+        if self.updates > done:
+            speed["update_milliseconds"] = 1e3 * (learned - started) / (self.updates - done)
+            speed["learner_waits"] = (finished - learned) / (finished - started)
+        self.board.scalars("perf", speed, self.step)
+        return trajectory.steps
+
+    def _learn(self) -> dict[str, float]:
+        """Do the updates that the steps so far owe; return the means of their metrics."""
+        owed = int((self.step - self.config.random_steps) / self.config.update_interval) - self.updates
+        history = [self.agent.update(self.replay.sample(self.config.batch_size)) for _ in range(owed)]
+        if not history:
+            return {}
+        self.updates += owed
+        means = {name: float(torch.stack([metrics[name] for metrics in history]).mean()) for name in history[0]}
+        for name, value in means.items():
+            if not abs(value) < LARGEST:  # also true of NaN
+                raise Diverged(
+                    f"Training diverged at step {self.step}: {name} is {value:.3g}; the checkpoint in {self.run.path} "
+                    "is from before. Try a lower learning rate, another seed, or --critic-layer-norm."
+                )
+        return means
+
+    def _add(self, trajectory: Trajectory) -> None:
+        self.agent.observe(trajectory.observations)
+        self.replay.add(
+            n_step_transitions(
+                trajectory.observations,
+                trajectory.actions,
+                trajectory.rewards,
+                terminal=trajectory.terminal,
+                gamma=self.config.gamma,
+                n=self.config.n_step * self.config.action_repeat,
+                every=self.config.action_repeat,
+            )
+        )
+        self._previous, self.step = self.step, self.step + trajectory.steps
+        self.episode += 1
+
+    def _passed(self, interval: int) -> bool:
+        """Whether the last episode passed a multiple of `interval`; the end has an evaluation of its own."""
+        return self._previous // interval < self.step // interval and self.step < self.config.steps
+
+    def _save(self) -> None:
+        started = time.monotonic()
+        self.replay.save(self.run.replay)
+        values = {
+            "step": self.step,
+            "episode": self.episode,
+            "updates": self.updates,
+            "replay": self.replay.count,
+            "sampling": self.replay.rng.bit_generator.state,
+        }
+        checkpoint.save(self.run.checkpoint, self.agent.state_dict(), values)
+        self.board.scalars("perf", {"checkpoint_seconds": time.monotonic() - started}, self.step)
+        self.board.flush()
+
+    def _load(self) -> None:
+        tensors, values = checkpoint.load(self.run.checkpoint)
+        self.agent.load_state_dict(tensors)
+        self.step, self.episode, self.updates = values["step"], values["episode"], values["updates"]
+        self.replay.load(self.run.replay, values["replay"])
+        self.replay.rng.bit_generator.state = values["sampling"]
