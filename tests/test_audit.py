@@ -11,8 +11,8 @@ import pytest
 from tests.shared import DOOR, needs_shared
 from vision_pwil.audit.audit import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, Score, audit, judge, parts
 from vision_pwil.demonstrations import Demonstrations, Episode, read
+from vision_pwil.door_env import SETTINGS
 from vision_pwil.encoder import Encoder
-from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.rewards.reward import Rewarder
 from vision_pwil.sac import SAC, SACConfig
 from vision_pwil.system import checkpoint
@@ -103,7 +103,7 @@ def test_command_on_the_door(tmp_path):
     human = read(DOOR)
     replace(human, episodes=human.episodes[:4]).save(tmp_path / "four.demos")
     encoder = Encoder()
-    encoder.provenance = replace(encoder.provenance, render_fingerprint=RenderSettings().fingerprint)
+    encoder.provenance = replace(encoder.provenance, render_fingerprint=SETTINGS.fingerprint)
     encoder.save(tmp_path / "encoder.safetensors")
     about = {"agent": "sac", "task": "door", "horizon": 300, "time_feature": False}
     checkpoint.save_policy(tmp_path / "mine.safetensors", SAC(39, 28, SACConfig(), seed=0).policy(), about)

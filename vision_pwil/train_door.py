@@ -15,10 +15,9 @@ from vision_pwil import sac
 from vision_pwil.audit import audit
 from vision_pwil.commands import evaluate
 from vision_pwil.demonstrations import Demonstrations, read
-from vision_pwil.door_env import HORIZON, OPEN_ANGLE
+from vision_pwil.door_env import HORIZON, OPEN_ANGLE, SETTINGS
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.open_loop import render_door
-from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import choices, cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing, sha256, write_text
@@ -124,7 +123,7 @@ def find_encoder(config: TrainDoor, rendered: Demonstrations) -> Path:
         if not session.finished:
             raise KeyboardInterrupt
         path = session.encoder_path
-    RenderSettings().require_match(Encoder.load(path).provenance.render_fingerprint, f"the encoder {path}")
+    SETTINGS.require_match(Encoder.load(path).provenance.render_fingerprint, f"the encoder {path}")
     return path
 
 

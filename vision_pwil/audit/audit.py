@@ -18,10 +18,9 @@ from tqdm import tqdm
 from vision_pwil.agents.noise import colored
 from vision_pwil.commands.evaluate import load_policy
 from vision_pwil.demonstrations import Demonstrations, read
-from vision_pwil.door_env import ENV_ID, HORIZON, OPEN_ANGLE
+from vision_pwil.door_env import ENV_ID, HORIZON, OPEN_ANGLE, SETTINGS
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.open_loop import render_door, replay
-from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.rewards.reward import Rewarder
 from vision_pwil.rewards.wasserstein import exact_w1
 from vision_pwil.system import cli
@@ -309,7 +308,7 @@ def main(config: Audit) -> None:
     """Audit, print, and write."""
     encoder, demonstrations = Encoder.load(config.encoder), read(config.demos)
     if demonstrations.env_id == ENV_ID:
-        RenderSettings().require_match(encoder.provenance.render_fingerprint, f"the encoder {config.encoder}")
+        SETTINGS.require_match(encoder.provenance.render_fingerprint, f"the encoder {config.encoder}")
         if any(episode.frames is None for episode in demonstrations.episodes):
             demonstrations = render_door(demonstrations)
     if len(demonstrations) < 4:

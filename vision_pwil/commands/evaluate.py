@@ -12,13 +12,15 @@ import tyro
 from tqdm import tqdm
 
 from vision_pwil.agents import table as agents
-from vision_pwil.envs.film import Film, film_door, film_environment
+from vision_pwil.door_env import FRAME
+from vision_pwil.envs.film import Film, film_again
+from vision_pwil.envs.film import film as film_snapshots
 from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing, write_text
 from vision_pwil.system.run import BEST, LATEST, read_json
 from vision_pwil.system.table import table
-from vision_pwil.tasks.door_task import DoorTaskFactory, observe
+from vision_pwil.tasks.door_task import DoorTask, DoorTaskFactory, observe
 from vision_pwil.tasks.locomotion_task import LocomotionTaskFactory
 from vision_pwil.training.evaluations import EVALUATION
 from vision_pwil.training.rollout import Choose, Task, Trajectory, environment_seed, held
@@ -74,8 +76,11 @@ class Player:
         """The same episode in large frames."""
         trajectory = self.play(index)
         if isinstance(self.factory, DoorTaskFactory):
-            return film_door(trajectory)
-        return film_environment(self.factory.env_id, self.factory.horizon, self._seed(index), trajectory)
+            assert isinstance(self.task, DoorTask)
+            poses = self.task.camera.pose(trajectory.record["qpos"], {FRAME: trajectory.record["place"]})
+            return film_snapshots(self.task.env, poses)
+        actions = trajectory.actions[: trajectory.steps]
+        return film_again(self.factory.env_id, self.factory.horizon, self._seed(index), actions)
 
     def _seed(self, index: int) -> int:
         return environment_seed((0, EVALUATION, index))

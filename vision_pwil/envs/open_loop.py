@@ -6,6 +6,7 @@ step where the door passes `open_angle`; its last frame is absorbing.
 
 import hashlib
 import json
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,8 +21,9 @@ import mujoco
 from vision_pwil.demonstrations import format
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
-from vision_pwil.door_env import ENV_ID, OPEN_ANGLE, DoorEnv
-from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.door_env import ENV_ID, FRAME, OPEN_ANGLE, SETTINGS, DoorEnv
+from vision_pwil.envs.camera import MujocoCamera
+from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.table import table
 
@@ -113,7 +115,7 @@ def replay_table(replays: list[Replay]) -> str:
 
 def render_door(
     demonstrations: Demonstrations,
-    settings: RenderSettings | None = None,
+    settings: RenderSettings = SETTINGS,
     open_angle: float = OPEN_ANGLE,
     cache_dir: str | Path | None = None,
 ) -> Demonstrations:
@@ -121,7 +123,6 @@ def render_door(
 
     The result is cached by content and settings under `cache_dir` (default: see `cache_folder`).
     """
-    settings = settings or RenderSettings()
     # Another MuJoCo may move or draw a little differently.
     key = [demonstrations.checksum, settings.fingerprint, open_angle, format.VERSION, mujoco.__version__]
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
@@ -134,12 +135,13 @@ def _render(demonstrations: Demonstrations, settings: RenderSettings, open_angle
     replays = replay(demonstrations, open_angle)
     episodes = []
     with (
-        DoorRenderer(settings) as renderer,
+        closing(MujocoCamera(DoorEnv(), settings)) as camera,
         tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar,
     ):
         for each, episode in zip(replays, demonstrations.episodes, strict=True):
-            frames = renderer.render_many(each.qpos, (episode.initial_state or {})["door_body_pos"])
+            place = (episode.initial_state or {})["door_body_pos"]
+            frames = camera.draw(camera.pose(each.qpos, {FRAME: place}))
             actions = None if episode.actions is None else episode.actions[: len(frames)]
             episodes.append(Episode(each.states, actions, frames, episode.initial_state, each.opened is not None))
             bar.update(len(frames))
-    return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, settings.fingerprint)
+    return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, camera.fingerprint)

@@ -21,10 +21,10 @@ import numpy as np
 import torch
 
 from vision_pwil.demonstrations import Demonstrations
-from vision_pwil.door_env import OPEN_ANGLE, SUCCESS_ANGLE, DoorEnv
+from vision_pwil.door_env import FRAME, OPEN_ANGLE, SETTINGS, SUCCESS_ANGLE, DoorEnv
 from vision_pwil.encoder import Encoder
+from vision_pwil.envs.camera import MujocoCamera
 from vision_pwil.envs.open_loop import ANGLE
-from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
 from vision_pwil.rewards.reward import Rewarder
 from vision_pwil.rewards.wasserstein import exact_w1, greedy_w1
 from vision_pwil.system import checkpoint
@@ -142,9 +142,9 @@ class DoorTask:
         self._encoder = Encoder.load(settings.encoder) if settings.encoder else None
 
     @cached_property
-    def renderer(self) -> DoorRenderer:
+    def camera(self) -> MujocoCamera:
         """Made when the first frame is needed."""
-        return DoorRenderer(RenderSettings())
+        return MujocoCamera(self.env, SETTINGS)
 
     def rollout(self, choose: Choose, seed: int, *, evaluating: bool = False) -> Trajectory:
         """One episode. When `evaluating`, the policy acts on after the door is open, for the angle that it reaches."""
@@ -195,14 +195,17 @@ class DoorTask:
     def film(self, trajectory: Trajectory) -> np.ndarray | None:
         """The episode as the encoder sees it."""
         try:
-            return self.renderer.render_many(trajectory.record["qpos"], trajectory.record["place"])
+            return self._draw(trajectory.record["qpos"], trajectory.record["place"])
         except InputError:  # no OpenGL here: the metric "state" needs none
             return None
 
     def embed(self, qpos: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Points of the metric "pixels" from joint positions (n,30) and the place of the door: draw, then encode."""
         assert self._encoder is not None
-        return self._encoder.embed(self.renderer.render_many(qpos, place))
+        return self._encoder.embed(self._draw(qpos, place))
+
+    def _draw(self, qpos: np.ndarray, place: np.ndarray) -> np.ndarray:
+        return self.camera.draw(self.camera.pose(qpos, {FRAME: place}))
 
     def _observe(self, state: np.ndarray, step: int) -> np.ndarray:
         """What the policy sees: the state, and with `time_feature` the fraction of the episode that is over."""

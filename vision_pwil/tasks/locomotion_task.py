@@ -121,7 +121,7 @@ class LocomotionTask:
         terminated = truncated = False
         while not (terminated or truncated):
             action = choose(observations[-1], len(actions))
-            state, reward, terminated, truncated = self.env.step(action)
+            state, reward, terminated, truncated, _ = self.env.step(action)
             observations.append(self._observe(state))
             actions.append(action)
             task_rewards.append(reward)
