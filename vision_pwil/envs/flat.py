@@ -27,7 +27,7 @@ class Bounds:
 
     def to_env(self, action: np.ndarray) -> np.ndarray:
         """A policy's actions in the environment's units."""
-        return self.low + (action + 1.0) * 0.5 * (self.high - self.low)
+        return (self.low + self.high) * 0.5 + (self.high - self.low) * 0.5 * action  # exact where the range is [-1, 1]
 
     def to_policy(self, action: np.ndarray) -> np.ndarray:
         """The environment's actions in a policy's units; an action outside the range becomes its nearest end."""
@@ -40,10 +40,11 @@ class FlatEnv:
     Args:
         env_id: as `gymnasium.make` takes it; "module:id" imports the module first.
         horizon: longest episode; by default the environment's own limit.
+        options: arguments for the environment's constructor.
     """
 
-    def __init__(self, env_id: str, horizon: int | None = None) -> None:
-        self.env = make(env_id, horizon)
+    def __init__(self, env_id: str, horizon: int | None = None, **options: Any) -> None:
+        self.env = make(env_id, horizon, **options)
         spaces = {"observation": self.env.observation_space, "action": self.env.action_space}
         for name, space in spaces.items():
             if not isinstance(space, Box):
@@ -58,18 +59,18 @@ class FlatEnv:
         self.bounds = Bounds(low, high)
         self.observation_size = int(np.prod(spaces["observation"].shape or ()))
         self.action_size = len(low)
-        self._action_shape = spaces["action"].shape or ()
+        self.action_shape = spaces["action"].shape or ()
 
     def reset(self, seed: int) -> np.ndarray:
         """First observation of an episode."""
         observation, _ = self.env.reset(seed=seed)
         return np.ravel(observation)
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
-        """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated."""
-        applied = np.reshape(self.bounds.to_env(action), self._action_shape)
-        observation, reward, terminated, truncated, _ = self.env.step(applied)
-        return np.ravel(observation), float(reward), bool(terminated), bool(truncated)
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated, info."""
+        applied = np.reshape(self.bounds.to_env(action), self.action_shape)
+        observation, reward, terminated, truncated, info = self.env.step(applied)
+        return np.ravel(observation), float(reward), bool(terminated), bool(truncated), info
 
     def require(self, demonstrations: Demonstrations, *, actions: bool) -> None:
         """Raise one clear sentence unless these are demonstrations of this environment, with actions if need be."""
@@ -95,6 +96,17 @@ def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any
         return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
     except (gym.error.Error, ImportError) as error:
         raise InputError(f'There is no Gymnasium environment "{env_id}" here: {error}') from None
+
+
+def require_registered(env_id: str) -> str:
+    """The id of an environment that a file names, if it is registered: what a file names is never imported."""
+    name = env_id.rpartition(":")[2]
+    if name not in gym.registry:
+        raise InputError(
+            f'The environment "{env_id}" is not registered here, and a file may not import it: name the module that '
+            "registers it with --import MODULE."
+        )
+    return name
 
 
 def follow(env: gym.Env[Any, Any]) -> None:
