@@ -25,11 +25,11 @@ SHARES = {"Hopper-v5": 0.9, "HalfCheetah-v5": 0.9, "Walker2d-v5": 0.9, "Ant-v5":
 AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {"mean": np.mean, "lowest": min, "number": len}
 FORMATS: dict[str, Callable[[float], str]] = {
     "share": lambda value: f"{100 * value:.3g}%",
-    "times": lambda value: f"{value:.0f} times" if value >= 10 else f"{value:.2f} times",
+    "times": "{:.3g} times".format,
     "steps a second": "{:.0f} steps a second".format,
     "seconds": "{:.0f} s".format,
-    "tau": "{:.3f}".format,
-    "correlation": "{:.2f}".format,
+    "tau": "{:.3g}".format,
+    "correlation": "{:.2g}".format,
     "return": "{:.1f}".format,
     "count": "{:,.0f}".format,
 }

@@ -8,6 +8,8 @@ from tools.tables import door, encoder, headline, locomotion
 TABLES: dict[str, Callable[[Mapping[str, Figure]], str]] = {
     "measured": headline.measured,
     "everything": headline.everything,
+    "door": lambda figures: headline.of(figures, "door.human.", "door.shipped."),
+    "tcc": lambda figures: headline.of(figures, "tcc."),
     "door-human": lambda _: door.setting("human"),
     "door-shipped": lambda _: door.setting("shipped"),
     "door-ablations": lambda _: door.ablations(),

@@ -32,11 +32,16 @@ def everything(figures: Mapping[str, Figure]) -> str:
     return _table(figures.values(), "")
 
 
-def _table(figures: Iterable[Figure], prefix: str) -> str:
+def of(figures: Mapping[str, Figure], *prefixes: str) -> str:
+    """Those whose names begin so, on a page of a folder in `results/`."""
+    return _table((figure for name, figure in figures.items() if name.startswith(prefixes)), "../")
+
+
+def _table(figures: Iterable[Figure], results: str) -> str:
     rows = []
     for figure in figures:
-        room = figure.runs[0].partition("/")[0] if figure.runs else None
+        folder = figure.runs[0].partition("/")[0] if figure.runs else None
         value, _, seeds = figure.shown.partition(" (")
         shown = figure.missing if figure.value is None else f"**{value}**" + (f" (seeds: {seeds}" if seeds else "")
-        rows.append((figure.says, shown, figure.aim, f"[{room}]({prefix}{room})" if room else "-"))
+        rows.append((figure.says, shown, figure.aim, f"[{folder}]({results}{folder})" if folder else "-"))
     return table(("what", "measured", "target", "records"), rows)

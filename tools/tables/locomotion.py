@@ -38,7 +38,7 @@ def settings(figures: Mapping[str, Figure]) -> str:
             (number(last_ten("w1").of(run)) for run in found),
             (number(expert_w1().of(run)) for run in found),
         )
-        rows.append((env, RECIPES[env], *(", ".join(cell) for cell in cells)))
+        rows.append((env, RECIPES[env], *(" / ".join(cell) for cell in cells)))
     header = "task", "recipe", "seeds", "steps", "return", "expert's", "share of it", "W1", "expert's W1"
     return table(header, rows)
 
