@@ -16,6 +16,7 @@ from tools import curves
 from tools.headlines import Figure, headlines
 from tools.records import RESULTS, ROOT
 from tools.tables import TABLES
+from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import write_text
 
 OUT = RESULTS / "figures.json"
@@ -34,7 +35,9 @@ def filled(page: str, figures: Mapping[str, Figure]) -> str:
         begin, name, _, end = match.groups()
         if name in TABLES:
             return f"{begin}\n{TABLES[name](figures)}\n{end}"
-        return f"{begin}{figures[name].shown}{end}"
+        if name in figures:
+            return f"{begin}{figures[name].shown}{end}"
+        raise InputError(f"There is no figure and no table {name!r} to write between the marks of a page.")
 
     return MARKED.sub(fill, page)
 

@@ -149,12 +149,12 @@ def encoder() -> Iterator[Figure]:
 def speed() -> Iterator[Figure]:
     """What the benchmarks measured, each beside its peer in the same run."""
     episode, step = (field("microseconds_a_step", "door", f"times_faster_{kind}") for kind in ("episode", "online"))
-    what = "greedy coupling at door scale, a whole episode, against numpy's argmin and delete"
+    what = "greedy coupling at door scale, a whole episode, speed against numpy's argmin and delete"
     yield Figure("rewarder.episode.times", what, "times", ["rewarder"], episode, 40)
     yield Figure("rewarder.step.times", "the same step by step", "times", ["rewarder"], step, 15)
 
     drawn = field("rows", "simplified meshes: the default", "times_faster")
-    frames = "84x84 frames of {}, against Gymnasium's render()".format
+    frames = "84x84 frames of {}, speed against Gymnasium's render()".format
     yield Figure("rendering.door.times", frames("the door"), "times", ["rendering"], drawn, 40)
     for env in ("hammer", "relocate", "fetch"):
         drawn = field("environments", env, "times_faster")
@@ -164,13 +164,13 @@ def speed() -> Iterator[Figure]:
 
     what, rate = "the door's pipeline (physics, frames, encoder, coupling, SAC)", field("steps_per_second", "ours")
     yield Figure("door.steps_per_second", what, "steps a second", ["door-speed"], rate, 600)
-    what = "the same, against Gymnasium's rendering, stable-baselines3 and numpy"
+    what = "the same, speed against Gymnasium's rendering, stable-baselines3 and numpy"
     yield Figure("door.times", what, "times", ["door-speed"], field("times_faster"), 15)
 
     ours, products, sbx = (field("milliseconds", row) for row in ("vision_pwil", "matrix products alone", "sbx"))
-    what, over = "a SAC update, over its matrix products alone", ratio(ours, products)
+    what, over = "time of a SAC update over that of its matrix products alone", ratio(ours, products)
     yield Figure("sac.update_over_products", what, "times", ["sac"], over, 1.5, at_most=True)
-    what, over = "a SAC update, over that of SBX (JAX)", ratio(ours, sbx)
+    what, over = "time of a SAC update over that of SBX (JAX)", ratio(ours, sbx)
     yield Figure("sac.update_over_sbx", what, "times", ["sac"], over, 1.0, at_most=True)
     what, share = "an encoder update, frames a second over bare convolutions'", field("recipes", "default", "ratio")
     yield Figure("tcc.throughput", what, "share", ["tcc/throughput"], share, 0.7)
