@@ -2,8 +2,8 @@
 
     python -m tools.figures
 
-writes `results/figures.json`, the curves of the locomotion page, and, on README.md and the pages in `results/`, what
-stands between `<!-- figures:NAME -->` and `<!-- end -->`: a figure of `tools/headlines.py` or a table of
+writes `results/figures.json`, the curves of the locomotion page, and, on README.md and the pages in `docs/` and
+`results/`, what stands between `<!-- figures:NAME -->` and `<!-- end -->`: a figure of `tools/headlines.py` or a table of
 `tools/tables.py`. Nothing in them is typed, and running it twice changes nothing.
 """
 
@@ -25,7 +25,7 @@ MARKED = re.compile(r"(<!-- figures:(\S+) -->)(.*?)(<!-- end -->)", re.DOTALL)
 
 def pages() -> list[Path]:
     """The pages that may show figures."""
-    return [ROOT / "README.md", *sorted(RESULTS.rglob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(RESULTS.rglob("*.md"))]
 
 
 def filled(page: str, figures: Mapping[str, Figure]) -> str:
