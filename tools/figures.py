@@ -3,8 +3,8 @@
     python -m tools.figures
 
 writes `results/figures.json`, the curves of the locomotion page, and, on README.md and the pages in `docs/` and
-`results/`, what stands between `<!-- figures:NAME -->` and `<!-- end -->`: a figure of `tools/headlines.py` or a table of
-`tools/tables.py`. Nothing in them is typed, and running it twice changes nothing.
+`results/`, what stands between `<!-- figures:NAME -->` and `<!-- end -->`: a figure of `tools/headlines.py` or a table
+of `tools/tables`. Nothing in them is typed, and running it twice changes nothing.
 """
 
 import json

@@ -104,7 +104,8 @@ class Figure:
             "target_is": None if self.target is None else "at most" if self.at_most else "at least",
             "runs": list(self.runs),
             "each": self.each,
-            "how": f"{self.aggregate} over the runs of: {self.source.how}",
+            "how": f"{self.aggregate} {'of runs with' if self.aggregate == 'number' else 'over the runs of'} "
+            f"{self.source.how}",
         }
 
 
