@@ -9,10 +9,10 @@ from torch import Tensor
 
 from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise
+from vision_pwil.agents.perceptron import backward, forward, shapes
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.td3 import act, networks
+from vision_pwil.agents.td3 import act
 from vision_pwil.rewards.metric import StandardizedEuclidean
-from vision_pwil.sac.networks import backward, shapes
 
 __all__ = ["BC", "BCConfig", "act"]
 
@@ -35,16 +35,28 @@ class BC:
         action_size: dimensions of an action; actions lie in [-1, 1].
         config: hyperparameters.
         seed: of the initial weights.
+        device: where it learns.
     """
 
     name = "bc"
 
-    def __init__(self, states: np.ndarray, action_size: int, config: BCConfig, seed: int) -> None:
-        self.mean: np.ndarray = states.mean(0, dtype=np.float64).astype(np.float32)
+    def __init__(
+        self,
+        states: np.ndarray,
+        action_size: int,
+        config: BCConfig,
+        seed: int,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.device = torch.device(device)
+        mean: np.ndarray = states.mean(0, dtype=np.float64).astype(np.float32)
         # Dimensions that never change are left in their own unit, as in the metric.
-        self.inverse_std = (1.0 / StandardizedEuclidean.of(states).std).astype(np.float32)
+        inverse_std = (1.0 / StandardizedEuclidean.of(states).std).astype(np.float32)
+        self.scaling: Policy = {"mean": mean, "inverse_std": inverse_std, "clip": np.array([np.inf], np.float32)}
+        """Arrays for `vision_pwil.agents.normalizer.normalized`."""
+        self._mean, self._inverse_std = (torch.from_numpy(array).to(self.device) for array in (mean, inverse_std))
         sizes = (states.shape[1], *config.hidden, action_size)
-        self.actor = Parameters(shapes(sizes), config.learning_rate, Noise(seed).generator)
+        self.actor = Parameters(shapes(sizes), config.learning_rate, Noise(seed, self.device).generator)
 
     def observe(self, observations: np.ndarray) -> None:
         """Nothing to learn from observations alone."""
@@ -52,8 +64,9 @@ class BC:
     @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """One step towards the expert's actions; the rest of the batch is not used."""
-        observation = (batch.observation - torch.from_numpy(self.mean)) * torch.from_numpy(self.inverse_std)
-        action, layers = networks.actor(self.actor.tensors, observation)
+        batch = batch.to(self.device)
+        output, layers = forward(self.actor.tensors, (batch.observation - self._mean) * self._inverse_std)
+        action = output.tanh()
         errors = action - batch.action
         loss = errors.square().mean()
         by_output = errors.mul_(1.0 - action.square()).mul_(2.0 / errors.numel())
@@ -63,8 +76,7 @@ class BC:
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.agents.td3.policy.act`."""
-        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
-        return {**arrays, "mean": self.mean, "inverse_std": self.inverse_std, "sigma": np.zeros(1, np.float32)}
+        return {**self.actor.arrays(), **self.scaling, "sigma": np.zeros(1, np.float32)}
 
     def state_dict(self) -> dict[str, Tensor]:
         """Network and optimiser."""

@@ -32,6 +32,7 @@ class Blueprint(NamedTuple):
     observation_size: int
     action_size: int
     seed: int
+    device: str = "cpu"
     expert: Expert | None = None
 
 
@@ -55,20 +56,30 @@ class AgentKind:
 
 def _dac(plan: Blueprint) -> Agent:
     assert plan.expert is not None
-    return dac.DAC(dac.ExpertPairs.of(*plan.expert), plan.settings, plan.seed)
+    return dac.DAC(dac.ExpertPairs.of(*plan.expert), plan.settings, plan.seed, plan.device)
 
 
 def _bc(plan: Blueprint) -> Agent:
     assert plan.expert is not None
-    return bc.BC(plan.expert.states, plan.action_size, plan.settings, plan.seed)
+    return bc.BC(plan.expert.states, plan.action_size, plan.settings, plan.seed, plan.device)
+
+
+def _sac(plan: Blueprint) -> Agent:
+    return sac.SAC(plan.observation_size, plan.action_size, plan.settings, plan.seed, plan.device)
+
+
+def _d4pg(plan: Blueprint) -> Agent:
+    return d4pg.D4PG(plan.observation_size, plan.action_size, plan.settings, plan.seed, plan.device)
+
+
+def _td3(plan: Blueprint) -> Agent:
+    return td3.TD3(plan.observation_size, plan.action_size, plan.settings, plan.seed, plan.device)
 
 
 AGENTS: dict[str, AgentKind] = {
-    "sac": AgentKind(sac.SACConfig, lambda p: sac.SAC(p.observation_size, p.action_size, p.settings, p.seed), sac.act),
-    "d4pg": AgentKind(
-        d4pg.D4PGConfig, lambda p: d4pg.D4PG(p.observation_size, p.action_size, p.settings, p.seed), d4pg.act
-    ),
-    "td3": AgentKind(td3.TD3Config, lambda p: td3.TD3(p.observation_size, p.action_size, p.settings, p.seed), td3.act),
+    "sac": AgentKind(sac.SACConfig, _sac, sac.act),
+    "d4pg": AgentKind(d4pg.D4PGConfig, _d4pg, d4pg.act),
+    "td3": AgentKind(td3.TD3Config, _td3, td3.act),
     "dac": AgentKind(dac.DACConfig, _dac, dac.act, needs_actions=True, absorbing_bit=True),
     "bc": AgentKind(bc.BCConfig, _bc, bc.act, needs_actions=True, plays=False),
 }

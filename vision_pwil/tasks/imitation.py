@@ -165,7 +165,8 @@ def _train(
         )
         ends = sum(episode.absorbing for episode in shown.episodes)
         expert = table.Expert(states, env.bounds.to_policy(actions), ends, config.subsample)
-    agent: Agent = kind.build(table.Blueprint(config.settings, size, env.action_size, training.seed, expert))
+    plan = table.Blueprint(config.settings, size, env.action_size, training.seed, training.device, expert)
+    agent: Agent = kind.build(plan)
     common: dict[str, Any] = {"task": task, "agent": agent, "act": kind.act, "about": task.about(env)}
     if not kind.plays:
         assert expert is not None

@@ -59,6 +59,8 @@ class TrainingConfig:
     """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
     replay_capacity: int = 1_000_000
     """Transitions kept (the paper's appendix A)."""
+    device: str = "cpu"
+    """Where the learner computes, as torch names it: cpu, cuda, cuda:1; episodes are played on the CPU."""
     threads: int = 1
     """Of the learner; the episodes are played in a process beside it. The same number repeats a run to the last bit."""
     evaluation_interval: int = 10_000
