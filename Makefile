@@ -7,7 +7,7 @@ ARGS   ?=
 STEPS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install docs door test test-all lint type format bench notebooks gl clean
+.PHONY: help install docs figures door test test-all lint type format bench notebooks gl clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -51,6 +51,9 @@ type: $(VENV)/.dev  ## mypy
 format: $(VENV)/.dev  ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+figures: $(VENV)/.dev  ## compute the headline figures from results/, and write every table that shows them
+	$(BIN)/python -m tools.figures
 
 docs: $(VENV)/.dev  ## write docs/commands.md anew from every --help
 	$(BIN)/python tools/commands.py

@@ -6,7 +6,9 @@ from scipy.stats import kstest, truncnorm
 from torch import nn
 
 from tests.batches import ACTION, OBSERVATION, SIZE, assert_resumes, linear, make_batch
-from vision_pwil.agents.d4pg import D4PG, D4PGConfig, act, categorical, networks
+from vision_pwil.agents.d4pg import D4PG, D4PGConfig, act, categorical
+from vision_pwil.agents.d4pg.networks import HIDDEN
+from vision_pwil.agents.perceptron import backward, forward
 from vision_pwil.training.replay import n_step_transitions
 
 
@@ -51,10 +53,10 @@ def test_networks_are_the_papers():
         agent.actor["scale"].normal_()  # as learned, not as begun
         agent.actor["offset"].normal_()
     torch.testing.assert_close(
-        networks.forward(agent.actor.tensors, batch.observation)[0], module(agent.actor.tensors)(batch.observation)
+        forward(agent.actor.tensors, batch.observation, HIDDEN)[0], module(agent.actor.tensors)(batch.observation)
     )
     pairs = torch.cat([batch.observation, batch.action], 1)
-    torch.testing.assert_close(networks.forward(agent.critic.tensors, pairs)[0], module(agent.critic.tensors)(pairs))
+    torch.testing.assert_close(forward(agent.critic.tensors, pairs, HIDDEN)[0], module(agent.critic.tensors)(pairs))
 
 
 def test_the_backward_pass_is_autograds():
@@ -67,9 +69,9 @@ def test_the_backward_pass_is_autograds():
     by_outputs = torch.randn_like(outputs)
     outputs.backward(by_outputs)
     with torch.no_grad():
-        _, trace = networks.forward(parameters.tensors, pairs)
-        networks.backward(parameters.tensors, trace, by_outputs, parameters.gradients)
-        by_inputs = networks.backward(parameters.tensors, trace, by_outputs)
+        _, layers = forward(parameters.tensors, pairs, HIDDEN)
+        backward(parameters.tensors, layers, by_outputs, parameters.gradients, HIDDEN)
+        by_inputs = backward(parameters.tensors, layers, by_outputs, hidden=HIDDEN)
     torch.testing.assert_close(by_inputs, inputs.grad, atol=1e-5, rtol=1e-4)
     expected = {"scale": twin[1].weight.grad, "offset": twin[1].bias.grad}
     for layer, linear_module in enumerate(part for part in twin if isinstance(part, nn.Linear)):
@@ -168,7 +170,7 @@ def test_the_update_descends_both_losses():
         (agent.critic.tensors, critic, inputs),
         (agent.actor.tensors, actor, batch.observation),
     ):
-        torch.testing.assert_close(networks.forward(tensors, given)[0], network(given), atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(forward(tensors, given, HIDDEN)[0], network(given), atol=1e-5, rtol=1e-4)
 
 
 def test_action_gradients_and_gradients_are_clipped():

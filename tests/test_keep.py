@@ -1,4 +1,4 @@
-"""The table of locomotion runs is made from what the runs left."""
+"""What a run left becomes a folder of records."""
 
 import json
 import subprocess
@@ -10,8 +10,8 @@ import pytest
 import tyro
 from PIL import Image
 
-from tools import keep_ablations, keep_door
-from tools.keep_locomotion import Keep, main
+from tools import keep_ablations
+from tools.keep import Keep, command_line, main
 from vision_pwil import train_door, train_locomotion
 from vision_pwil.agents.d4pg import D4PG, D4PGConfig
 from vision_pwil.system import choices
@@ -44,53 +44,45 @@ def make_run(folder, name, agent, steps, task_return):
     return run.path
 
 
-def test_runs_become_a_table(tmp_path, revision):
-    runs = [make_run(tmp_path, "clone", "bc", 20_000, 7.0), make_run(tmp_path, "d4pg", "d4pg", 50_000, 18.25)]
-    out = tmp_path / "results"
+def test_a_run_becomes_a_folder(tmp_path, revision):
+    run, folder = make_run(tmp_path, "d4pg", "d4pg", 50_000, 18.25), tmp_path / "results" / "d4pg"
     chosen = {"step": 40_000, "episodes": 50, "mean": {"task_return": 19.5}}
-    (runs[1] / "evaluation-best.json").write_text(json.dumps(chosen))
+    (run / "evaluation-best.json").write_text(json.dumps(chosen))
+    (run / "audit.json").write_text("{}")
     expert = Expert(np.zeros((2, 11)), np.zeros((2, 3)))
-    LocomotionTaskFactory("Hopper-v5", 20, expert).save(runs[1] / "task.safetensors")
+    LocomotionTaskFactory("Hopper-v5", 20, expert).save(run / "task.safetensors")
     policy = D4PG(11, 3, D4PGConfig(), seed=0).policy()
-    save_policy(runs[1] / "best.safetensors", policy, {"agent": "d4pg", "step": 40_000})
-    main(Keep((runs[0],), "it fell", revision[:7], out))
-    page = out / "README.md"
-    page.write_text(f"# Hand-written\n\n{page.read_text()}\nAlso hand-written.\n")
-    main(Keep((runs[1],), "", None, out))
+    save_policy(run / "best.safetensors", policy, {"agent": "d4pg", "step": 40_000})
+    main(Keep(run, folder, "it fell"))
 
-    text = page.read_text()
-    assert text.startswith("# Hand-written\n") and text.endswith("\nAlso hand-written.\n")
-    rows = [line for line in text.splitlines() if line.startswith("| [")]
-    command = "python -m vision_pwil.train_locomotion --env Hopper-v5 --agent"
-    options = "--demos Hopper-v5.npz --num-demos 4"
-    assert rows == [
-        f"| [Hopper-v5](d4pg/summary.json) | d4pg | 4 | 3 | 50k | 18.25 | 19.5 | 20 | 1.25 | 1.5 "
-        f"| `{command} d4pg {options} --steps 50000 --seed 3` |",
-        f"| [Hopper-v5](clone/summary.json) | bc | 4 | 3 | 20k | 7 | - | 20 | 1.25 | 1.5 "
-        f"| `{command} bc {options} --steps 20000 --seed 3` (it fell) |",
-    ]
-    summary = json.loads((out / "d4pg" / "summary.json").read_text())
-    assert (summary["commit"], summary["best"]["step"], summary["last"]["step"]) == (revision, 0, 50_000)
-    assert summary["chosen"] == chosen
-    assert (out / "d4pg" / "curve.csv").read_text() == (runs[1] / "curve.csv").read_text()
-    assert (out / "d4pg" / "panels.png").stat().st_size > 1_000
-    stills = np.asarray(Image.open(out / "d4pg" / "stills.png"))
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["command"] == (
+        "python -m vision_pwil.train_locomotion --env Hopper-v5 --agent d4pg --num-demos 4 --demos Hopper-v5.npz "
+        "--steps 50000 --seed 3"
+    )
+    assert (summary["commit"], summary["seed"], summary["note"]) == (revision, 3, "it fell")
+    assert (summary["first"]["step"], summary["last"]["task_return"], summary["expert_return"]) == (0, 18.25, 20.0)
+    assert summary["chosen"] == chosen and summary["evaluation"] is None
+    for name in ("curve.csv", "audit.json"):
+        assert (folder / name).read_text() == (run / name).read_text()
+    assert (folder / "panels.png").stat().st_size > 1_000
+    stills = np.asarray(Image.open(folder / "stills.png"))
     assert stills.shape[1] == 1_680 and stills.std() > 10
-    assert not (out / "clone" / "stills.png").exists()
+
+
+def test_a_run_that_was_not_played_has_no_stills(tmp_path, revision):
+    folder = tmp_path / "results" / "clone"
+    main(Keep(make_run(tmp_path, "clone", "bc", 20_000, 7.0), folder, commit=revision[:7]))
+    assert {path.name for path in folder.iterdir()} == {"summary.json", "curve.csv", "panels.png"}
+    summary = json.loads((folder / "summary.json").read_text())
+    assert (summary["commit"], summary["evaluation"], summary["chosen"]) == (revision, None, None)
 
 
 def test_a_commit_that_is_not_there_is_refused(tmp_path, revision):
     run = make_run(tmp_path, "clone", "bc", 20_000, 7.0)
     with pytest.raises(InputError, match="no commit 56f5b83"):
-        main(Keep((run,), "", "56f5b83", tmp_path / "results"))
+        main(Keep(run, tmp_path / "results", commit="56f5b83"))
     assert not (tmp_path / "results").exists()
-
-
-def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path):
-    (tmp_path / "README.md").write_text("mine\n")
-    with pytest.raises(InputError, match="no place for the table"):
-        main(Keep(out=tmp_path))
-    assert (tmp_path / "README.md").read_text() == "mine\n"
 
 
 def test_a_run_at_the_door_names_its_command():
@@ -103,7 +95,7 @@ def test_a_run_at_the_door_names_its_command():
         agent=replace(train_door.RECIPES["default"].agent, hidden=(64, 32)),
     )
     kept = {**json.loads(json.dumps(asdict(config), default=str)), "checksums": {"demonstrations": "a", "encoder": "b"}}
-    words = keep_door.command_line(kept)
+    words = command_line(kept)
     assert words == (
         "python -m vision_pwil.train_door --demos human.pickle --beta 2.0 --no-video --seed 4 --hidden 64 32"
     )

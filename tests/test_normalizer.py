@@ -8,8 +8,8 @@ import torch
 
 from tests.batches import ACTION, OBSERVATION, assert_resumes, make_batch
 from vision_pwil import sac
-from vision_pwil.agents.normalizer import Normalizer, normalized
 from vision_pwil.agents import d4pg
+from vision_pwil.agents.normalizer import Normalizer, normalized
 
 
 def make_d4pg(normalize: bool) -> d4pg.D4PG:

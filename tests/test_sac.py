@@ -10,8 +10,9 @@ from scipy.integrate import quad
 from torch import nn
 
 from tests.batches import ACTION, OBSERVATION, SIZE, make_batch
+from vision_pwil.agents import perceptron
 from vision_pwil.agents.protocol import Batch
-from vision_pwil.sac import SAC, SACConfig, act, distribution, losses, networks
+from vision_pwil.sac import SAC, SACConfig, act, distribution, losses
 
 
 def make_agent(**settings) -> SAC:
@@ -36,7 +37,7 @@ def module(tensors, copy_index: int | None = None, layer_norm: bool = False) -> 
 
 def distribution_of(agent: SAC, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Mean and deviation of the Gaussian before the tanh."""
-    output, _ = networks.forward(agent.actor.tensors, observation)
+    output, _ = perceptron.forward(agent.actor.tensors, observation)
     return output.chunk(2, -1)[0], distribution.sample(output, torch.zeros(len(output), ACTION), agent.min_std).std
 
 
@@ -47,39 +48,10 @@ def test_networks_are_the_papers(layer_norm):
     mean, std = distribution_of(agent, batch.observation)
     torch.testing.assert_close(mean, output[:, :ACTION])
     torch.testing.assert_close(std, nn.functional.softplus(output[:, ACTION:]) + math.sqrt(1e-3))
-    values, _ = agent._values(agent.critics.tensors, batch.observation, batch.action)
+    values, _ = perceptron.twin_values(agent.critics.tensors, batch.observation, batch.action, agent.critic_hidden)
     for index in range(2):
         expected = module(agent.critics.tensors, index, layer_norm)(torch.cat([batch.observation, batch.action], 1))
         torch.testing.assert_close(values[index], expected[:, 0])
-
-
-@pytest.mark.parametrize("layer_norm", [False, True])
-@pytest.mark.parametrize("copies", [0, 2])
-def test_backward_is_autograds(layer_norm, copies):
-    torch.manual_seed(0)
-    shapes = networks.shapes((5, 16, 8, 3), copies)
-    parameters = {name: torch.randn(shape, requires_grad=True) for name, shape in shapes.items()}
-    inputs = torch.randn((2, 7, 5) if copies else (7, 5), requires_grad=True)
-    weight = torch.randn((2, 7, 3) if copies else (7, 3))
-
-    def plain(hidden):
-        for layer in range(3):
-            hidden = hidden @ parameters[f"weight{layer}"] + parameters[f"bias{layer}"]
-            if layer < 2:
-                hidden = nn.functional.layer_norm(hidden, hidden.shape[-1:]) if layer_norm else hidden
-                hidden = hidden.relu()
-        return hidden
-
-    expected_output = plain(inputs)
-    expected = torch.autograd.grad((expected_output * weight).sum(), [inputs, *parameters.values()])
-    with torch.no_grad():
-        output, layers = networks.forward(parameters, inputs, layer_norm)
-        torch.testing.assert_close(output, expected_output)
-        into = {name: torch.empty(shape) for name, shape in shapes.items()}
-        networks.backward(parameters, layers, weight, into)
-        for gradient, own in zip(expected[1:], into.values(), strict=True):
-            torch.testing.assert_close(own, gradient, rtol=1e-4, atol=1e-4)
-        torch.testing.assert_close(networks.backward(parameters, layers, weight), expected[0], rtol=1e-4, atol=1e-4)
 
 
 def test_default_sizes_are_the_papers_and_variances_are_bounded():
@@ -146,7 +118,7 @@ def test_update_is_adam_on_the_three_losses(layer_norm):
         torch.optim.Adam(p, lr=lr) for p, lr in ((policy.parameters(), 3e-4), (linear, 1e-3), ([log_temperature], 3e-4))
     ]
     noise_source = torch.Generator()
-    noise_source.set_state(agent.generator.get_state())
+    noise_source.set_state(agent.noise.generator.get_state())
 
     def sample(observation, noise):
         mean, raw = policy(observation).chunk(2, -1)

@@ -12,7 +12,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.toy import AGENT, ToyFactory, settings, trainer
-from vision_pwil.agents.noise import colored
+from vision_pwil.envs.noise import colored
 from vision_pwil.agents.protocol import Policy
 from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board

@@ -16,7 +16,7 @@ import tyro
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from benchmarks.report import commit, machine
-from tools.keep_door import command_line
+from tools.keep import command_line
 from vision_pwil.system import cli
 from vision_pwil.system.files import write_text
 from vision_pwil.system.run import read_json

@@ -54,13 +54,13 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
 
     def __init__(
         self,
-        horizon: int = HORIZON,
+        horizon: int | None = HORIZON,
         open_angle: float = OPEN_ANGLE,
         reward: Literal["none", "dense"] = "none",
         render_settings: RenderSettings = SETTINGS,
         render_mode: str | None = None,
     ) -> None:
-        if horizon < 1:
+        if horizon is not None and horizon < 1:
             raise InputError(f"The door's horizon must be at least one step, not {horizon}.")
         if reward not in ("none", "dense"):
             raise InputError(f'The door\'s reward is "none" or "dense", not {reward!r}.')
@@ -117,7 +117,7 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         self._elapsed += 1
         self._observation = self._observe()
         terminated = self.door_angle > self.open_angle
-        truncated = not terminated and self._elapsed >= self.horizon
+        truncated = not terminated and self.horizon is not None and self._elapsed >= self.horizon
         info = self._info(terminated)
         reward = info["dense_reward"] if self.reward == "dense" else 0.0
         return self._observation.copy(), reward, terminated, truncated, info
@@ -240,4 +240,5 @@ def _unpack_generator(words: np.ndarray) -> np.random.Generator:
     return generator
 
 
-gym.register(id=ENV_ID, entry_point="vision_pwil.door_env:DoorEnv")
+# Made by its id, the environment has Gymnasium's time limit instead of its own.
+gym.register(id=ENV_ID, entry_point="vision_pwil.door_env:DoorEnv", max_episode_steps=HORIZON, kwargs={"horizon": None})

@@ -1,6 +1,7 @@
 """The frame encoder of the appendix "Embedding": 84x84 pixels to 32 numbers whose L2 distance is the learned metric."""
 
 import copy
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -101,6 +102,19 @@ class Encoder(nn.Module):
             last.bias.mul_(factor)
         return encoder
 
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the weights and the input normalisation."""
+        digest = hashlib.sha256()
+        for name, tensor in sorted(self.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process as plain arrays."""
+        return _rebuild, ({name: tensor.numpy() for name, tensor in self.state_dict().items()}, self.provenance)
+
     def save(self, path: str | Path) -> None:
         """Write weights, normalisation and provenance to one safetensors file."""
         tensors = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
@@ -126,3 +140,10 @@ class Encoder(nn.Module):
         provenance = json.loads(metadata["provenance"])
         encoder.provenance = Provenance(**{**provenance, "validation": tuple(provenance["validation"])})
         return encoder.eval()
+
+
+def _rebuild(arrays: Mapping[str, np.ndarray], provenance: Provenance) -> Encoder:
+    encoder = Encoder()
+    encoder.load_state_dict({name: torch.tensor(array) for name, array in arrays.items()})
+    encoder.provenance = provenance
+    return encoder.eval()

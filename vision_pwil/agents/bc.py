@@ -2,28 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise
+from vision_pwil.agents.perceptron import backward, forward, shapes
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.td3 import act, networks
+from vision_pwil.agents.td3 import act
 from vision_pwil.rewards.metric import StandardizedEuclidean
-from vision_pwil.sac.networks import backward, shapes
-from vision_pwil.system.board import Board
-from vision_pwil.system.interrupt import asked_to_stop
-from vision_pwil.system.run import Run
-from vision_pwil.training.evaluations import Evaluations
-from vision_pwil.training.replay import Replay, Transitions
-from vision_pwil.training.rollout import TaskFactory
-from vision_pwil.training.trainer import TrainingConfig
 
-__all__ = ["BC", "BCConfig", "act", "clone"]
+__all__ = ["BC", "BCConfig", "act"]
 
 
 @dataclass(frozen=True)
@@ -44,16 +35,28 @@ class BC:
         action_size: dimensions of an action; actions lie in [-1, 1].
         config: hyperparameters.
         seed: of the initial weights.
+        device: where it learns.
     """
 
     name = "bc"
 
-    def __init__(self, states: np.ndarray, action_size: int, config: BCConfig, seed: int) -> None:
-        self.mean: np.ndarray = states.mean(0, dtype=np.float64).astype(np.float32)
+    def __init__(
+        self,
+        states: np.ndarray,
+        action_size: int,
+        config: BCConfig,
+        seed: int,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.device = torch.device(device)
+        mean: np.ndarray = states.mean(0, dtype=np.float64).astype(np.float32)
         # Dimensions that never change are left in their own unit, as in the metric.
-        self.inverse_std = (1.0 / StandardizedEuclidean.of(states).deviation).astype(np.float32)
+        inverse_std = (1.0 / StandardizedEuclidean.of(states).std).astype(np.float32)
+        self.scaling: Policy = {"mean": mean, "inverse_std": inverse_std, "clip": np.array([np.inf], np.float32)}
+        """Arrays for `vision_pwil.agents.normalizer.normalized`."""
+        self._mean, self._inverse_std = (torch.from_numpy(array).to(self.device) for array in (mean, inverse_std))
         sizes = (states.shape[1], *config.hidden, action_size)
-        self.actor = Parameters(shapes(sizes), config.learning_rate, Noise(seed).generator)
+        self.actor = Parameters(shapes(sizes), config.learning_rate, Noise(seed, self.device).generator)
 
     def observe(self, observations: np.ndarray) -> None:
         """Nothing to learn from observations alone."""
@@ -61,8 +64,9 @@ class BC:
     @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """One step towards the expert's actions; the rest of the batch is not used."""
-        observation = (batch.observation - torch.from_numpy(self.mean)) * torch.from_numpy(self.inverse_std)
-        action, layers = networks.actor(self.actor.tensors, observation)
+        batch = batch.to(self.device)
+        output, layers = forward(self.actor.tensors, (batch.observation - self._mean) * self._inverse_std)
+        action = output.tanh()
         errors = action - batch.action
         loss = errors.square().mean()
         by_output = errors.mul_(1.0 - action.square()).mul_(2.0 / errors.numel())
@@ -72,8 +76,7 @@ class BC:
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.agents.td3.policy.act`."""
-        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
-        return {**arrays, "mean": self.mean, "inverse_std": self.inverse_std, "sigma": np.zeros(1, np.float32)}
+        return {**self.actor.arrays(), **self.scaling, "sigma": np.zeros(1, np.float32)}
 
     def state_dict(self) -> dict[str, Tensor]:
         """Network and optimiser."""
@@ -82,42 +85,3 @@ class BC:
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Return to a saved state, bit for bit."""
         self.actor.load_state_dict(state)
-
-
-def clone(
-    run: Run,
-    states: np.ndarray,
-    actions: np.ndarray,
-    factory: TaskFactory,
-    settings: BCConfig,
-    config: TrainingConfig,
-    about: Mapping[str, Any] | None = None,
-) -> bool:
-    """Fit for `config.steps` updates to expert pairs, with the evaluations of any other run.
-
-    It plays nothing and takes a minute or two, so it keeps no checkpoint: a run that a signal stopped (False) begins
-    again, and ends in the same weights.
-    """
-    torch.set_num_threads(config.threads)
-    agent = BC(states, actions.shape[1], settings, config.seed)
-    replay = Replay(len(states), states.shape[1], actions.shape[1], config.seed)
-    nothing = np.zeros(len(states))
-    replay.add(Transitions(states, actions, nothing, nothing, states))
-    board = Board(run.events, 0)
-    evaluations = Evaluations(run, factory, act, board, config.evaluation_episodes, 0, about)
-    try:
-        with asked_to_stop() as stop:
-            evaluations.owe(0, agent.policy(), agent.name)
-            for step in tqdm(range(1, config.steps + 1), unit="update", dynamic_ncols=True):
-                if stop.is_set():
-                    return False
-                metrics = agent.update(replay.sample(config.batch_size))
-                if step % config.evaluation_interval == 0 or step == config.steps:
-                    evaluations.owe(step, agent.policy(), agent.name)
-                    board.scalars("losses", {name: float(value) for name, value in metrics.items()}, step)
-                    evaluations.turn()
-            evaluations.finish(stop.is_set)
-            return not stop.is_set()
-    finally:
-        evaluations.close()
-        board.close()

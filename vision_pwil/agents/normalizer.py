@@ -18,10 +18,11 @@ class Normalizer:
     Args:
         size: dimensions of an observation.
         active: otherwise it has no state, and observations stay as they are.
+        device: of the observations that it is called with.
     """
 
-    def __init__(self, size: int, *, active: bool) -> None:
-        self.active = active
+    def __init__(self, size: int, *, active: bool, device: torch.device | str = "cpu") -> None:
+        self.active, self.device = active, device
         self.count = 0.0
         self.mean = np.zeros(size)
         self.squares = np.zeros(size)
@@ -40,7 +41,7 @@ class Normalizer:
         self._set_scale()
 
     def _set_scale(self) -> None:
-        self._mean, self._inverse_std = map(torch.from_numpy, self.scale())
+        self._mean, self._inverse_std = (torch.from_numpy(array).to(self.device) for array in self.scale())
 
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and inverse of the standard deviation (of at least 1e-3), float32; 0 and 1 before anything was seen."""
@@ -62,9 +63,9 @@ class Normalizer:
         if not self.active:
             return {}
         return {
-            "count": torch.tensor(self.count),
-            "mean": torch.tensor(self.mean),
-            "squares": torch.tensor(self.squares),
+            "count": torch.tensor(self.count, device="cpu"),
+            "mean": torch.tensor(self.mean, device="cpu"),
+            "squares": torch.tensor(self.squares, device="cpu"),
         }
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
@@ -76,8 +77,9 @@ class Normalizer:
 
 
 def normalized(policy: Policy, observation: np.ndarray) -> np.ndarray:
-    """One observation as the actor of a policy snapshot wants it, float32."""
+    """One observation as the actor of a policy snapshot wants it, float32; "clip" may name another range."""
     inputs = observation.astype(np.float32)
     if "mean" not in policy:
         return inputs
-    return np.clip((inputs - policy["mean"]) * policy["inverse_std"], -CLIP, CLIP)
+    limit = policy.get("clip", CLIP)
+    return np.clip((inputs - policy["mean"]) * policy["inverse_std"], -limit, limit)

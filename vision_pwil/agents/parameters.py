@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,12 +23,13 @@ class Parameters:
         shapes: name and shape of each tensor. Names that start with "weight" hold (..., inputs, outputs) and are
             followed by their "bias"; both start uniform in +-1/sqrt(inputs), as torch.nn.Linear does. Others are 0.
         learning_rate: of Adam.
-        generator: source of the initial values.
+        generator: source of the initial values; it decides the device.
     """
 
     def __init__(self, shapes: Shapes, learning_rate: float, generator: torch.Generator) -> None:
         self.shapes = shapes
-        self.flat = torch.zeros(sum(math.prod(shape) for shape in shapes.values()))
+        size = sum(math.prod(shape) for shape in shapes.values())
+        self.flat = torch.zeros(size, device=generator.device)
         # Views of the same memory, each a leaf: what Adam writes to the vector, the tensors show.
         self.tensors = {name: view.requires_grad_() for name, view in views(self.flat, shapes).items()}
         bound = 0.0
@@ -36,7 +38,7 @@ class Parameters:
                 bound = tensor.shape[-2] ** -0.5 if name.startswith("weight") else bound
                 tensor.uniform_(-bound, bound, generator=generator)
         self.learning_rate = learning_rate
-        self._steps = torch.zeros(())
+        self._steps = torch.zeros((), device=generator.device)
         self._moments = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self._gradient = torch.zeros_like(self.flat)
         self.gradients = views(self._gradient, shapes)
@@ -50,9 +52,9 @@ class Parameters:
         """Adam steps so far."""
         return int(self._steps)
 
-    def frozen(self) -> dict[str, Tensor]:
-        """The same tensors as constants: a loss that passes through them spends nothing on their gradients."""
-        return {name: tensor.detach() for name, tensor in self.tensors.items()}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Copies of the tensors, for a policy snapshot."""
+        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.tensors.items()}
 
     def descend(self, loss: Tensor, max_norm: float | None = None) -> None:
         """One Adam step on `loss`, its gradient scaled down to `max_norm` where it is longer."""

@@ -24,7 +24,7 @@ class Counter:
 
     def state_dict(self) -> dict[str, Tensor]:
         """The number."""
-        return {"value": torch.tensor(self.value)}
+        return {"value": torch.tensor(self.value, device="cpu")}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Return to a saved number."""
@@ -32,10 +32,10 @@ class Counter:
 
 
 class Noise:
-    """A random generator of torch."""
+    """A random generator of torch, for numbers on a device."""
 
-    def __init__(self, seed: int) -> None:
-        self.generator = torch.Generator().manual_seed(seed)
+    def __init__(self, seed: int, device: torch.device | str = "cpu") -> None:
+        self.generator = torch.Generator(device).manual_seed(seed)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The generator's state."""

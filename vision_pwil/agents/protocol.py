@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import torch
 from torch import Tensor
 
 Policy = Mapping[str, np.ndarray]
@@ -21,6 +22,10 @@ class Batch(NamedTuple):
     """gamma^n, and 0 where nothing follows."""
     next_observation: Tensor
     """The observation n steps later."""
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same on a device."""
+        return Batch(*(tensor.to(device) for tensor in self))
 
 
 class Act(Protocol):

@@ -1,11 +1,13 @@
-"""Inspect, convert, render, record and fetch demonstrations: `python -m vision_pwil.demonstrations --help`."""
+"""Inspect, convert, render, record and fetch demonstrations: `vision-pwil demonstrations --help`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
+from vision_pwil.commands.modules import import_modules
 from vision_pwil.demonstrations.contact_sheet import save_contact_sheet
 from vision_pwil.demonstrations.fetch import DOWNLOADS, download, fetched_path
 from vision_pwil.demonstrations.reader import read
@@ -96,8 +98,7 @@ class Record:
     """Play a trained policy in its environment and write what it does as demonstrations."""
 
     policy: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="POLICY")]
-    """Directory of a run (train_expert, train_locomotion, train_door), for its latest policy, or a policy's file: its
-    best.safetensors."""
+    """Directory of a run, for its latest policy, or a policy's file, such as its best.safetensors."""
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     """The file to write, by custom named *.demos."""
     episodes: int = 11
@@ -106,14 +107,16 @@ class Record:
     """Seed of the first episode; the next ones count on."""
     only_absorbing: bool = False
     """Leave out episodes that did not end absorbing (of the door: that did not open it)."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import", metavar="MODULE")] = ()
+    """Modules that register the policy's environment: what a file names is never imported by itself."""
 
     def run(self) -> None:
         """Play, write."""
-        from vision_pwil.training.player import (
-            load_player,  # imports the learners, which the other commands do not need
-        )
+        from vision_pwil.tasks.policy import load_environment, load_policy  # the learners: other commands need none
 
-        recorded = record(*load_player(self.policy), self.episodes, self.seed, self.only_absorbing)
+        import_modules(self.imports)
+        env = load_environment(self.policy).env
+        recorded = record(load_policy(self.policy), env, self.episodes, self.seed, self.only_absorbing)
         recorded.save(self.out)
         print(f"Wrote {len(recorded)} episodes to {self.out}: look with the `inspect` command.")
 
@@ -134,10 +137,11 @@ class Fetch:
         print(f"The demonstrations are in {path} ({DOWNLOADS[self.name].licence}): look with the `inspect` command.")
 
 
-def main(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | Record | Fetch]) -> None:
+def run(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | Record | Fetch]) -> None:
     """Inspect, convert, render, record and fetch demonstrations."""
     command.run()
 
 
-if __name__ == "__main__":
-    cli.run(main)
+def main(args: Sequence[str], prog: str = "vision-pwil demonstrations") -> None:
+    """The command."""
+    cli.run(run, args=args, prog=prog, description=__doc__)

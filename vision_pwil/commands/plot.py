@@ -1,5 +1,6 @@
-"""The paper's figures from runs: `python -m vision_pwil.commands.plot RUN...` draws returns, W1 and success over steps."""
+"""The paper's figures from runs: `vision-pwil plot RUN...` draws returns, W1 and success over steps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -65,6 +66,8 @@ def draw(config: Plot) -> None:
         if not curve:
             raise InputError(f"{path / 'curve.csv'} has no evaluation yet: wait for the first.")
     panels = {title: names for title, names in PANELS.items() if all(set(names) <= set(curve[0]) for curve in curves)}
+    if "success rate" in panels:  # it says more than the task's own reward
+        panels.pop("task return", None)
     if not panels:
         raise InputError("These runs have no number in common to draw.")
     figure = Figure(figsize=(13 / 3 * len(panels), 3.6), layout="constrained")
@@ -88,5 +91,6 @@ def draw(config: Plot) -> None:
     print(f"Written to {config.out}")
 
 
-if __name__ == "__main__":
-    cli.run(draw)
+def main(args: Sequence[str], prog: str = "vision-pwil plot") -> None:
+    """The command."""
+    cli.run(draw, args=args, prog=prog, description=__doc__)

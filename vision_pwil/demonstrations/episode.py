@@ -131,6 +131,10 @@ class Demonstrations:
                 digest.update(part.data)
         return digest.hexdigest()
 
+    def has(self, part: str) -> bool:
+        """Whether every episode has this part (a field of Episode)."""
+        return all(getattr(episode, part) is not None for episode in self.episodes)
+
     def require(self, part: str) -> None:
         """Raise one clear sentence unless every episode has this part (a field of Episode)."""
         for number, episode in enumerate(self.episodes):

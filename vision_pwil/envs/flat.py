@@ -12,6 +12,7 @@ import vision_pwil.system.opengl  # noqa: F401  (chooses the backend before MuJo
 import gymnasium as gym
 import mujoco
 import numpy as np
+from gymnasium.envs.mujoco import MujocoEnv
 from gymnasium.spaces import Box, Dict, Tuple
 
 from vision_pwil.demonstrations import Demonstrations
@@ -27,8 +28,7 @@ class Bounds:
 
     def to_env(self, action: np.ndarray) -> np.ndarray:
         """A policy's actions in the environment's units."""
-        # By centre and half range, so that where the range is [-1, 1] every action stays what it is, to the last bit.
-        return (self.low + self.high) / 2 + (self.high - self.low) / 2 * action
+        return (self.low + self.high) * 0.5 + (self.high - self.low) * 0.5 * action  # exact where the range is [-1, 1]
 
     def to_policy(self, action: np.ndarray) -> np.ndarray:
         """The environment's actions in a policy's units; an action outside the range becomes its nearest end."""
@@ -43,11 +43,11 @@ class FlatEnv:
     Args:
         env_id: as `gymnasium.make` takes it; "module:id" imports the module first.
         horizon: longest episode; by default the environment's own limit.
-        render_mode: "rgb_array" where it has to draw itself (see `open_camera`).
+        options: arguments for the environment's constructor, such as its render mode.
     """
 
-    def __init__(self, env_id: str, horizon: int | None = None, render_mode: str | None = None) -> None:
-        self.env = make(env_id, horizon, render_mode=render_mode)
+    def __init__(self, env_id: str, horizon: int | None = None, **options: Any) -> None:
+        self.env = make(env_id, horizon, **options)
         limit = self.env.spec.max_episode_steps if self.env.spec is not None else None
         if limit is None:
             raise InputError(f"{env_id} has no limit of steps: name one with --horizon.")
@@ -69,7 +69,7 @@ class FlatEnv:
             raise InputError(f"{env_id} has actions without bounds: wrap it so that every action has a range.")
         self.bounds = Bounds(low, high)
         self.action_size = len(low)
-        self._action_shape = space.shape
+        self.action_shape = space.shape
 
     def reset(self, seed: int) -> np.ndarray:
         """First observation of an episode."""
@@ -78,7 +78,7 @@ class FlatEnv:
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated, info."""
-        applied = np.reshape(self.bounds.to_env(action), self._action_shape)
+        applied = np.reshape(self.bounds.to_env(action), self.action_shape)
         observation, reward, terminated, truncated, info = self.env.step(applied)
         return self._flat(observation), float(reward), bool(terminated), bool(truncated), info
 
@@ -137,22 +137,40 @@ def _leaves(space: gym.Space[Any], value: Any) -> Iterator[Any]:
         yield value
 
 
-def make(env_id: str, horizon: int | None = None, render_mode: str | None = None, **options: Any) -> gym.Env[Any, Any]:
+def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any, Any]:
     """`gymnasium.make`, its errors as one sentence, its checks at every step off.
 
     An environment that takes no render mode is made without: one on MuJoCo needs none to be drawn.
     """
     mujoco.set_mju_user_warning(_warn)
-    if render_mode is not None:
-        options["render_mode"] = render_mode
     try:
         return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
     except TypeError as error:
-        if render_mode is None or "render_mode" not in str(error):
+        if "render_mode" not in options or "'render_mode'" not in str(error):
             raise
-        return make(env_id, horizon)
+        return make(env_id, horizon, **{name: value for name, value in options.items() if name != "render_mode"})
     except (gym.error.Error, ImportError) as error:
         raise InputError(f'There is no Gymnasium environment "{env_id}" here: {error}') from None
+
+
+def require_registered(env_id: str) -> str:
+    """The id of an environment that a file names, if it is registered: what a file names is never imported."""
+    name = env_id.rpartition(":")[2]
+    if name not in gym.registry:
+        raise InputError(
+            f'The environment "{env_id}" is not registered here, and a file may not import it: name the module that '
+            "registers it with --import MODULE."
+        )
+    return name
+
+
+def follow(env: gym.Env[Any, Any]) -> None:
+    """Draw through the model's own tracking camera: Gymnasium 1.4 stays where an episode began, and robots run away."""
+    plain = env.unwrapped
+    if isinstance(plain, MujocoEnv):
+        camera = mujoco.mj_name2id(plain.model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
+        if camera >= 0:
+            plain.mujoco_renderer.camera_id = camera
 
 
 def _warn(message: str) -> None:

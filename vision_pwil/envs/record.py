@@ -1,16 +1,13 @@
 """Demonstrations of our own: roll out a policy and keep what it did."""
 
-from collections.abc import Callable
-
 import gymnasium as gym
 import numpy as np
 from tqdm import tqdm
 
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
+from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
 
-Choose = Callable[[Array, int], Array]
-"""A policy: the action for an observation at a step of the episode (some policies see the time)."""
 _REPLAYABLE = ("qpos", "qvel", "door_body_pos")
 
 

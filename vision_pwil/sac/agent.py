@@ -8,10 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vision_pwil.agents.activations import NormalizedRelu
 from vision_pwil.agents.normalizer import Normalizer
 from vision_pwil.agents.parameters import Average, Parameters
+from vision_pwil.agents.parts import Noise, Part, gather, restore
+from vision_pwil.agents.perceptron import RELU, Activations, backward, forward, shapes, twin_values
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.sac import distribution, losses, networks
+from vision_pwil.sac import distribution, losses
 
 
 @dataclass(frozen=True)
@@ -54,65 +57,70 @@ class SAC:
         action_size: dimensions of an action; actions lie in [-1, 1].
         config: hyperparameters.
         seed: of the initial weights and of the noise in the updates.
+        device: where it learns.
     """
 
     name = "sac"
 
-    def __init__(self, observation_size: int, action_size: int, config: SACConfig, seed: int) -> None:
+    def __init__(
+        self,
+        observation_size: int,
+        action_size: int,
+        config: SACConfig,
+        seed: int,
+        device: torch.device | str = "cpu",
+    ) -> None:
         self.config = config
-        self.generator = torch.Generator().manual_seed(seed)
-        self.normalizer = Normalizer(observation_size, active=config.normalize)
+        self.device = torch.device(device)
+        self.noise = Noise(seed, self.device)
+        generator = self.noise.generator
+        self.normalizer = Normalizer(observation_size, active=config.normalize, device=self.device)
         self.min_std = math.sqrt(config.min_variance)
         self.action_size = action_size
         actor_sizes = (observation_size, *config.hidden, 2 * action_size)
         critic_sizes = (observation_size + action_size, *config.hidden, 1)
-        self.actor = Parameters(networks.shapes(actor_sizes), config.actor_learning_rate, self.generator)
-        self.critics = Parameters(networks.shapes(critic_sizes, copies=2), config.critic_learning_rate, self.generator)
+        self.actor = Parameters(shapes(actor_sizes), config.actor_learning_rate, generator)
+        self.critics = Parameters(shapes(critic_sizes, copies=2), config.critic_learning_rate, generator)
+        self.critic_hidden: Activations = (NormalizedRelu(),) if config.critic_layer_norm else RELU
         self.targets = Average(self.critics)
-        self.temperature = Parameters({"log": (1,)}, config.temperature_learning_rate, self.generator)
+        self.temperature = Parameters({"log": (1,)}, config.temperature_learning_rate, generator)
         self.temperature.flat.fill_(math.log(config.initial_temperature))
 
     def observe(self, observations: np.ndarray) -> None:
         """Follow the observations' statistics, when they are used."""
         self.normalizer.observe(observations)
 
-    def _values(
-        self, parameters: networks.Tensors, observation: Tensor, action: Tensor
-    ) -> tuple[Tensor, list[networks.Layer]]:
-        pairs = torch.cat([observation, action], dim=-1).expand(2, -1, -1)
-        values, layers = networks.forward(parameters, pairs, self.config.critic_layer_norm)
-        return values.squeeze(-1), layers
-
     @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """Critics, their targets, actor, temperature: one step each."""
+        batch, hidden = batch.to(self.device), self.critic_hidden
         size, dimensions = batch.observation.shape
         observations = self.normalizer(torch.cat([batch.observation, batch.next_observation]))
         observation, next_observation = observations.split(size)
         temperature = self.temperature["log"].exp()
         # The actor's update comes last, so one pass of it serves the critics' targets and its own loss.
-        output, actor_layers = networks.forward(self.actor.tensors, observations)
-        noise = torch.randn((2 * size, batch.action.shape[-1]), generator=self.generator)
+        output, actor_layers = forward(self.actor.tensors, observations)
+        noise = torch.randn((2 * size, self.action_size), generator=self.noise.generator, device=self.device)
         both = distribution.sample(output, noise, self.min_std)
         drawn, after = (distribution.Sample(*parts) for parts in zip(*(part.split(size) for part in both), strict=True))
 
         # critics
-        next_values, _ = self._values(self.targets.tensors, next_observation, after.action)
+        next_values, _ = twin_values(self.targets.tensors, next_observation, after.action, hidden)
         targets = losses.target(batch.reward, batch.discount, next_values, after.log_prob, temperature)
-        values, layers = self._values(self.critics.tensors, observation, batch.action)
+        values, layers = twin_values(self.critics.tensors, observation, batch.action, hidden)
         critic_loss, by_values = losses.critic_loss(values, targets)
-        networks.backward(self.critics.tensors, layers, by_values.unsqueeze(-1), self.critics.gradients)
+        backward(self.critics.tensors, layers, by_values.unsqueeze(-1), self.critics.gradients, hidden)
         self.critics.step()
         self.targets.follow(self.critics, self.config.polyak)
 
         # actor, through the critics as they are now, to their inputs' part that is the action
-        own_values, layers = self._values(self.critics.tensors, observation, drawn.action)
+        own_values, layers = twin_values(self.critics.tensors, observation, drawn.action, hidden)
         actor_loss, by_values, by_log_prob = losses.actor_loss(own_values, drawn.log_prob, temperature)
         to_action = {**self.critics.tensors, "weight0": self.critics["weight0"][:, dimensions:]}
-        by_action = networks.backward(to_action, layers, by_values.unsqueeze(-1)).sum(0)
+        by_action = backward(to_action, layers, by_values.unsqueeze(-1), hidden=hidden).sum(0)
         by_output = distribution.backward(drawn, by_action, by_log_prob)
         actor_layers = [layer.first(size) for layer in actor_layers]
-        networks.backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients)
+        backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients)
         self.actor.step()
 
         # temperature
@@ -137,27 +145,22 @@ class SAC:
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.sac.policy.act`."""
-        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
-        return {**arrays, **self.normalizer.policy(), "min_std": np.array([self.min_std], np.float32)}
+        return {**self.actor.arrays(), **self.normalizer.policy(), "min_std": np.array([self.min_std], np.float32)}
 
-    def _parts(self) -> dict[str, Parameters | Average | Normalizer]:
+    def _parts(self) -> dict[str, Part]:
         return {
             "actor": self.actor,
             "critics": self.critics,
             "targets": self.targets,
             "temperature": self.temperature,
             "normalizer": self.normalizer,
+            "noise": self.noise,
         }
 
     def state_dict(self) -> dict[str, Tensor]:
         """Networks, optimisers, statistics and the generator of noise."""
-        state = {
-            f"{part}.{key}": value for part, owner in self._parts().items() for key, value in owner.state_dict().items()
-        }
-        return {**state, "generator": self.generator.get_state()}
+        return gather(self._parts())
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Return to a saved state, bit for bit."""
-        for part, owner in self._parts().items():
-            owner.load_state_dict({k.removeprefix(f"{part}."): v for k, v in state.items() if k.startswith(f"{part}.")})
-        self.generator.set_state(state["generator"])
+        restore(self._parts(), state)

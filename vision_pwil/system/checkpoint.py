@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from vision_pwil.agents.protocol import Policy
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
 
@@ -31,14 +29,3 @@ def load(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
             return tensors, json.loads((file.metadata() or {})["values"])
     except (SafetensorError, KeyError, OSError) as error:
         raise InputError(f"{path} is not a checkpoint of this package ({error}).") from None
-
-
-def save_policy(path: Path, policy: Policy, values: Mapping[str, Any]) -> None:
-    """Write a policy snapshot; `values` says which agent acts with it and what it observes."""
-    save(path, {name: torch.from_numpy(np.asarray(array)) for name, array in policy.items()}, values)
-
-
-def load_policy(path: Path) -> tuple[Policy, dict[str, Any]]:
-    """Read what `save_policy` wrote."""
-    tensors, values = load(path)
-    return {name: tensor.numpy() for name, tensor in tensors.items()}, values

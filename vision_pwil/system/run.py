@@ -16,6 +16,10 @@ LATEST, BEST = "policy.safetensors", "best.safetensors"
 """The policy of the last evaluation, and that of the evaluation with the highest return under the run's own reward."""
 
 
+EVALUATIONS = {LATEST: "evaluation.json", BEST: "evaluation-best.json"}
+"""Where the outcome of playing these policies is kept."""
+
+
 class Run:
     """One run directory, held by one process at a time.
 

@@ -1,4 +1,4 @@
-"""Tau of a saved encoder, and pictures of its alignment: `python -m vision_pwil.tcc.evaluate --encoder ...`."""
+"""Tau of a saved encoder, and pictures of its alignment: `vision-pwil encoder evaluate --encoder ...`."""
 
 from dataclasses import dataclass
 from itertools import permutations
@@ -9,7 +9,6 @@ import numpy as np
 from tqdm import tqdm
 
 from vision_pwil.encoder import Encoder
-from vision_pwil.system.cli import run
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
 from vision_pwil.tcc import pictures
@@ -71,7 +70,3 @@ def main(config: EvaluateConfig) -> None:
     for name, tau in evaluate(config).items():
         print(f"Kendall's tau, {name} videos: {tau:.4f}")
     print(f"Pictures of the alignment are in {config.out}.")
-
-
-if __name__ == "__main__":
-    run(main)

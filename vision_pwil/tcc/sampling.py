@@ -32,8 +32,14 @@ class Batch(NamedTuple):
     """Frames of each video."""
 
 
-def split(count: int, validation: int, fold: int, seed: int) -> tuple[list[int], list[int]]:
+def held_out_count(count: int) -> int:
+    """Videos to hold out of `count`: one in five, and at least two."""
+    return max(2, count // 5)
+
+
+def split(count: int, validation: int | None, fold: int, seed: int) -> tuple[list[int], list[int]]:
     """Training and validation indices: fold k of a seeded shuffle holds out its k-th `validation` videos."""
+    validation = held_out_count(count) if validation is None else validation
     if validation < 2 or count - validation < 2:
         raise InputError(
             f"Of {count} videos, {validation} cannot be held out: training and validation need two videos each or more."

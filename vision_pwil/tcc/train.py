@@ -7,7 +7,7 @@ TensorBoard events, and a checkpoint from which the same command goes on, bit fo
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -19,9 +19,9 @@ from tqdm import tqdm
 
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
-from vision_pwil.system import checkpoint, choices
+from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.board import open_writer
-from vision_pwil.system.cli import run
+from vision_pwil.system.errors import Interrupted
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Row, Run
@@ -30,7 +30,7 @@ from vision_pwil.tcc.board import write_alignment, write_projector
 from vision_pwil.tcc.recipes import RECIPES, Recipe
 from vision_pwil.tcc.sampling import split
 from vision_pwil.tcc.trainer import Trainer
-from vision_pwil.tcc.videos import read_videos
+from vision_pwil.tcc.videos import read_videos, require_videos
 
 _LOG_EVERY = 20  # updates between two points of the loss
 # Median distance from a held-out frame to the nearest training frame, in the encoder that is kept. TCC leaves the scale
@@ -51,8 +51,8 @@ class TrainConfig:
     """Where the settings start from; each of them may be changed beside it."""
     settings: Recipe = field(default_factory=Recipe)
     """The recipe's settings."""
-    validation: int = 5
-    """Videos held out to choose the encoder (the paper held out 5 of 25)."""
+    validation: int | None = None
+    """Videos held out to choose the encoder; by default one in five, as in the paper (5 of 25), and at least 2."""
     fold: int = 0
     """Which part of the shuffled videos is held out: 0 to 4 with 5 of 25."""
     iteration: int = 1_000
@@ -116,7 +116,7 @@ class Session:
             if not self.finished:
                 self._save()
                 bar.write(f"Saved after {trainer.updates} updates; the same command goes on.", file=sys.stderr)
-                raise KeyboardInterrupt
+                raise Interrupted
 
     def _measure(self, writer: SummaryWriter) -> Row:
         updates, before = self.trainer.updates, self.best
@@ -155,12 +155,13 @@ class Session:
         self.folder.write_summary(summary)
 
 
-def train(config: TrainConfig) -> Session:
-    """Run or continue one training; the session tells its tau."""
+def train(config: TrainConfig, demonstrations: Demonstrations | None = None) -> Session:
+    """Run or continue one training, on these demonstrations or on those that the settings name; it tells its tau."""
     keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    demonstrations = read_videos(config.demos)
+    demonstrations = demonstrations or read_videos(config.demos)
+    require_videos(demonstrations)
     decisive = {
         "demonstrations": demonstrations.checksum,
         "render_fingerprint": demonstrations.render_fingerprint,
@@ -180,27 +181,34 @@ def describe(session: Session) -> str:
     return (
         f"Finished: validation tau {best['tau_validation']:.3f} (train {best['tau_train']:.3f}) after"
         f" {best['updates']:.0f} updates in {session.encoder_path}.\n"
-        f"See the alignment: python -m vision_pwil.tcc.evaluate --encoder {session.encoder_path}"
+        f"See the alignment: vision-pwil encoder evaluate --encoder {session.encoder_path}"
         f" --demos {session.config.demos} --out {out / 'alignment'}\nSee the run: tensorboard --logdir {out}"
     )
 
 
 @dataclass(frozen=True)
-class Choice:
+class RecipeChoice:
     """The option that decides the defaults of the others."""
 
     recipe: Literal["default", "paper"] = "default"
 
 
-def configured(action: Callable[[TrainConfig], None]) -> Callable[..., None]:
+def command(config: TrainConfig) -> None:
+    """Learn a frame encoder from videos."""
+    print(describe(train(config)))
+
+
+def main(
+    args: Sequence[str],
+    prog: str = "python -m vision_pwil.tcc.train",
+    action: Callable[[TrainConfig], None] = command,
+    about: str | None = __doc__,
+) -> None:
     """An action as a command whose settings default to those of the recipe named on the command line."""
-
-    def start(choice: Choice) -> TrainConfig:
-        recipe = choice.recipe
-        return TrainConfig(demos=tyro.MISSING, out=tyro.MISSING, recipe=recipe, settings=RECIPES[recipe])
-
-    return choices.command(action, Choice, start)
+    recipe = cli.peek(RecipeChoice(), args).recipe
+    default = TrainConfig(demos=tyro.MISSING, out=tyro.MISSING, recipe=recipe, settings=RECIPES[recipe])
+    cli.run(cli.starting_from(action, default), args=args, prog=prog, description=about)
 
 
 if __name__ == "__main__":
-    run(configured(lambda config: print(describe(train(config)))))
+    main(sys.argv[1:])

@@ -25,7 +25,8 @@ from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, n_step_transitions
-from vision_pwil.training.rollout import Collect, TaskFactory, Trajectory, Worker
+from vision_pwil.training.rollout import Collect, Playable, Trajectory
+from vision_pwil.training.worker import Worker
 
 EXPLORATION = 0
 """Second number of the seeds of exploring episodes."""
@@ -58,6 +59,8 @@ class TrainingConfig:
     """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
     replay_capacity: int = 1_000_000
     """Transitions kept (the paper's appendix A)."""
+    device: str = "cpu"
+    """Where the learner computes, as torch names it: cpu, cuda, cuda:1; episodes are played on the CPU."""
     threads: int = 1
     """Of the learner; the episodes are played in a process beside it. The same number repeats a run to the last bit."""
     evaluation_interval: int = 10_000
@@ -97,26 +100,27 @@ class Trainer:
 
     Args:
         run: the directory.
+        config: settings.
+        task: what is played, in processes of its own.
         agent: a learner, fresh.
         act: how a process without the learner acts with the agent's policy.
-        factory: makes the task in the processes that play it.
         replay: empty, or prefilled.
-        config: settings.
-        about: what a saved policy says of itself, so that it can act far from its run.
+        about: what a saved policy says of its task, so that it can act far from its run.
     """
 
     def __init__(
         self,
         run: Run,
+        config: TrainingConfig,
+        *,
+        task: Playable,
         agent: Agent,
         act: Act,
-        factory: TaskFactory,
         replay: Replay,
-        config: TrainingConfig,
-        about: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any],
     ) -> None:
-        self.run, self.agent, self.act, self.factory = run, agent, act, factory
-        self.replay, self.config, self.about = replay, config, {"action_repeat": config.action_repeat, **(about or {})}
+        self.run, self.config, self.task, self.agent, self.act, self.replay = run, config, task, agent, act, replay
+        self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
             self._load()
@@ -133,19 +137,25 @@ class Trainer:
             return self._train(stop)
 
     def _train(self, stop: Event) -> bool:
-        collector = Worker(self.factory, self.act)
+        collector = Worker(self.task, self.act)
         evaluations = Evaluations(
-            self.run, self.factory, self.act, self.board, self.config.evaluation_episodes, self.step, self.about
+            self.run,
+            self.board,
+            task=self.task,
+            act=self.act,
+            about=self.about,
+            episodes=self.config.evaluation_episodes,
+            step=self.step,
         )
         bar = tqdm(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05, dynamic_ncols=True)
         try:
             if self.episode == 0:
-                evaluations.owe(0, self.agent.policy(), self.agent.name)
+                evaluations.owe(0, self.agent.policy())
             saved = time.monotonic()
             while self.step < self.config.steps and not stop.is_set():
                 bar.update(self.play(collector))
                 if self._passed(self.config.evaluation_interval):
-                    evaluations.owe(self.step, self.agent.policy(), self.agent.name)
+                    evaluations.owe(self.step, self.agent.policy())
                 evaluations.turn()
                 if evaluations.curve:
                     bar.set_postfix({name: f"{evaluations.curve[-1][name]:.3g}" for name in ("return",)})
@@ -155,7 +165,7 @@ class Trainer:
             self._save()
             if not stop.is_set():
                 self._learn()
-                evaluations.owe(self.step, self.agent.policy(), self.agent.name)
+                evaluations.owe(self.step, self.agent.policy())
                 evaluations.finish(stop.is_set)
             return not stop.is_set()
         finally:

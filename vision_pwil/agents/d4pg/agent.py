@@ -8,9 +8,11 @@ import torch
 from torch import Tensor
 
 from vision_pwil.agents.d4pg import categorical, networks
+from vision_pwil.agents.d4pg.networks import HIDDEN
 from vision_pwil.agents.normalizer import Normalizer
 from vision_pwil.agents.parameters import Average
 from vision_pwil.agents.parts import Counter, Noise, Part, gather, restore
+from vision_pwil.agents.perceptron import backward, forward
 from vision_pwil.agents.protocol import Batch, Policy
 
 
@@ -58,20 +60,29 @@ class D4PG:
         action_size: dimensions of an action; actions lie in [-1, 1].
         config: hyperparameters.
         seed: of the initial weights.
+        device: where it learns.
     """
 
     name = "d4pg"
 
-    def __init__(self, observation_size: int, action_size: int, config: D4PGConfig, seed: int) -> None:
+    def __init__(
+        self,
+        observation_size: int,
+        action_size: int,
+        config: D4PGConfig,
+        seed: int,
+        device: torch.device | str = "cpu",
+    ) -> None:
         self.config = config
-        self.normalizer = Normalizer(observation_size, active=config.normalize)
-        generator = Noise(seed).generator
+        self.device = torch.device(device)
+        self.normalizer = Normalizer(observation_size, active=config.normalize, device=self.device)
+        generator = Noise(seed, self.device).generator
         actor_sizes = (observation_size, *config.actor_hidden, action_size)
         critic_sizes = (observation_size + action_size, *config.critic_hidden, config.atoms)
         self.actor = networks.parameters(actor_sizes, config.actor_learning_rate, generator)
         self.critic = networks.parameters(critic_sizes, config.critic_learning_rate, generator, normal_head=True)
         self.target_actor, self.target_critic = Average(self.actor), Average(self.critic)
-        self.support = torch.linspace(config.value_min, config.value_max, config.atoms)
+        self.support = torch.linspace(config.value_min, config.value_max, config.atoms, device=self.device)
         self.updates = Counter()
 
     def observe(self, observations: np.ndarray) -> None:
@@ -81,28 +92,28 @@ class D4PG:
     @torch.no_grad()
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """Critic, then actor; now and then their targets."""
-        config, size = self.config, batch.observation.shape[1]
+        config, batch, size = self.config, batch.to(self.device), batch.observation.shape[1]
         observation, next_observation = self.normalizer(batch.observation), self.normalizer(batch.next_observation)
         # critic
-        next_action = networks.forward(self.target_actor.tensors, next_observation)[0].tanh_()
+        next_action = forward(self.target_actor.tensors, next_observation, HIDDEN)[0].tanh_()
         next_pairs = torch.cat([next_observation, next_action], dim=-1)
-        next_logits, _ = networks.forward(self.target_critic.tensors, next_pairs)
+        next_logits, _ = forward(self.target_critic.tensors, next_pairs, HIDDEN)
         target = categorical.project(self.support, next_logits.softmax(-1), batch.reward, batch.discount)
-        logits, trace = networks.forward(self.critic.tensors, torch.cat([observation, batch.action], dim=-1))
+        logits, layers = forward(self.critic.tensors, torch.cat([observation, batch.action], dim=-1), HIDDEN)
         critic_loss, by_logits, probabilities = categorical.cross_entropy(target, logits)
-        networks.backward(self.critic.tensors, trace, by_logits, self.critic.gradients)
+        backward(self.critic.tensors, layers, by_logits, self.critic.gradients, HIDDEN)
         self.critic.step(config.max_norm)
 
         # actor, through the critic as it is now, to its inputs' part that is the action
-        output, actor_trace = networks.forward(self.actor.tensors, observation)
+        output, actor_layers = forward(self.actor.tensors, observation, HIDDEN)
         action = output.tanh_()
-        logits, trace = networks.forward(self.critic.tensors, torch.cat([observation, action], dim=-1))
+        logits, layers = forward(self.critic.tensors, torch.cat([observation, action], dim=-1), HIDDEN)
         values, by_logits = categorical.mean(self.support, logits)
         to_action = {**self.critic.tensors, "weight0": self.critic["weight0"][size:]}
-        by_action = networks.backward(to_action, trace, by_logits)
+        by_action = backward(to_action, layers, by_logits, hidden=HIDDEN)
         by_action *= (config.action_max_norm / by_action.norm(dim=-1, keepdim=True)).clamp_(max=1.0)
         by_output = by_action.mul_(1.0 - action.square()).div_(-len(action))
-        networks.backward(self.actor.tensors, actor_trace, by_output, self.actor.gradients)
+        backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients, HIDDEN)
         self.actor.step(config.max_norm)
 
         self.updates.value += 1
@@ -118,8 +129,7 @@ class D4PG:
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.agents.d4pg.policy.act`."""
-        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
-        return {**arrays, **self.normalizer.policy(), "sigma": np.array([self.config.sigma], np.float32)}
+        return {**self.actor.arrays(), **self.normalizer.policy(), "sigma": np.array([self.config.sigma], np.float32)}
 
     def _parts(self) -> dict[str, Part]:
         return {

@@ -1,7 +1,7 @@
 """Discriminator-actor-critic: TD3 on the reward of a discriminator that learns beside it.
 
-Observations end in a bit that is 1 in the absorbing state (`vision_pwil.tasks.locomotion_task`), which episodes that end
-early enter and never leave: bootstrapping never stops, and the actor learns from the other states only.
+Observations end in a bit that is 1 in the absorbing state (`vision_pwil.tasks`), which episodes that end early enter
+and never leave: bootstrapping never stops, and the actor learns from the other states only.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,9 @@ from vision_pwil.agents.dac import losses
 from vision_pwil.agents.dac.expert import ExpertPairs
 from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise, Part, gather, restore
+from vision_pwil.agents.perceptron import differentiable, shapes
 from vision_pwil.agents.protocol import Batch, Policy
 from vision_pwil.agents.td3 import TD3, TD3Config
-from vision_pwil.agents.td3.networks import perceptron
-from vision_pwil.sac.networks import shapes
 
 
 @dataclass(frozen=True)
@@ -55,32 +54,37 @@ class DAC:
         expert: expert pairs; observations with the absorbing bit, actions in [-1, 1].
         config: hyperparameters.
         seed: of the initial weights and of the noise in the updates.
+        device: where it learns.
     """
 
     name = "dac"
 
-    def __init__(self, expert: ExpertPairs, config: DACConfig, seed: int) -> None:
+    def __init__(self, expert: ExpertPairs, config: DACConfig, seed: int, device: torch.device | str = "cpu") -> None:
         observation_size, action_size = expert.observations.shape[1], expert.actions.shape[1]
         self.config = config
-        self.noise = Noise(seed + 1)  # TD3 has the seed's own
-        self.td3 = TD3(observation_size, action_size, config.td3, seed)
+        self.device = torch.device(device)
+        self.noise = Noise(seed + 1, self.device)  # TD3 has the seed's own
+        self.td3 = TD3(observation_size, action_size, config.td3, seed, self.device)
         self.discriminator = Parameters(
             shapes((observation_size + action_size, *config.discriminator_hidden, 1)),
             config.discriminator_learning_rate,
             self.noise.generator,
         )
-        self._pairs = torch.from_numpy(np.concatenate([expert.observations, expert.actions], 1).astype(np.float32))
-        self._weights = torch.from_numpy(expert.weights.astype(np.float32))
+        pairs = np.concatenate([expert.observations, expert.actions], 1)
+        self._pairs, self._weights = (
+            torch.from_numpy(array.astype(np.float32)).to(self.device) for array in (pairs, expert.weights)
+        )
 
     def observe(self, observations: np.ndarray) -> None:
         """Nothing to learn from observations alone."""
 
     def logits(self, tensors: Mapping[str, Tensor], pairs: Tensor) -> Tensor:
         """The discriminator's log-odds that a pair is the expert's; they are the reward (DAC's code, "airl")."""
-        return perceptron(tensors, pairs, torch.tanh).squeeze(-1)
+        return differentiable(tensors, pairs, torch.tanh).squeeze(-1)
 
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """The discriminator, then TD3 on its reward, both on the same batch."""
+        batch = batch.to(self.device)
         pairs = torch.cat([batch.observation, batch.action], dim=-1)
         metrics = self._discriminate(pairs)
         with torch.no_grad():
@@ -92,11 +96,11 @@ class DAC:
 
     def _discriminate(self, agent: Tensor) -> dict[str, Tensor]:
         generator, tensors = self.noise.generator, self.discriminator.tensors
-        chosen = torch.randint(len(self._pairs), (len(agent),), generator=generator)
+        chosen = torch.randint(len(self._pairs), (len(agent),), generator=generator, device=self.device)
         expert = self._pairs[chosen]
         expert_logits, agent_logits = self.logits(tensors, torch.cat([expert, agent])).chunk(2)
         loss = losses.classification(expert_logits, agent_logits, self._weights[chosen])
-        mix = torch.rand((len(agent), 1), generator=generator)
+        mix = torch.rand((len(agent), 1), generator=generator, device=self.device)
         penalty = losses.gradient_penalty(lambda points: self.logits(tensors, points), expert, agent, mix)
         self.discriminator.descend(loss + self.config.gradient_penalty * penalty)
         return {

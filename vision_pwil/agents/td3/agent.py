@@ -9,9 +9,9 @@ from torch import Tensor
 
 from vision_pwil.agents.parameters import Average, Parameters
 from vision_pwil.agents.parts import Counter, Noise, Part, gather, restore
+from vision_pwil.agents.perceptron import backward, forward, shapes, twin_values
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.td3 import losses, networks
-from vision_pwil.sac.networks import backward, forward, shapes
+from vision_pwil.agents.td3 import losses
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,22 @@ class TD3:
         action_size: dimensions of an action; actions lie in [-1, 1].
         config: hyperparameters.
         seed: of the initial weights and of the noise in the updates.
+        device: where it learns.
     """
 
     name = "td3"
 
-    def __init__(self, observation_size: int, action_size: int, config: TD3Config, seed: int) -> None:
+    def __init__(
+        self,
+        observation_size: int,
+        action_size: int,
+        config: TD3Config,
+        seed: int,
+        device: torch.device | str = "cpu",
+    ) -> None:
         self.config = config
-        self.noise = Noise(seed)
-        self.observation_size = observation_size
+        self.device = torch.device(device)
+        self.noise = Noise(seed, self.device)
         actor_sizes = (observation_size, *config.hidden, action_size)
         critic_sizes = (observation_size + action_size, *config.hidden, 1)
         self.actor = Parameters(shapes(actor_sizes), config.actor_learning_rate, self.noise.generator)
@@ -72,17 +80,18 @@ class TD3:
         DAC says which states are no absorbing ones, by a 1 for each: `live` of the observations, which alone teach the
         actor, and `next_live` of the next ones; in an absorbing state the only action is 0.
         """
-        config, observation = self.config, batch.observation
+        config, batch = self.config, batch.to(self.device)
+        observation = batch.observation
 
         # critics
-        next_action, _ = networks.actor(self.target_actor.tensors, batch.next_observation)
-        blur = torch.randn(next_action.shape, generator=self.noise.generator)
+        next_action = forward(self.target_actor.tensors, batch.next_observation)[0].tanh()
+        blur = torch.randn(next_action.shape, generator=self.noise.generator, device=self.device)
         next_action = losses.smooth(next_action, blur, config.smoothing, config.smoothing_clip)
         if next_live is not None:
             next_action *= next_live[:, None]
-        next_values, _ = networks.critics(self.target_critics.tensors, batch.next_observation, next_action)
+        next_values, _ = twin_values(self.target_critics.tensors, batch.next_observation, next_action)
         targets = losses.target(batch.reward, batch.discount, next_values)
-        values, layers = networks.critics(self.critics.tensors, observation, batch.action)
+        values, layers = twin_values(self.critics.tensors, observation, batch.action)
         critic_loss, by_values = losses.critic_loss(values, targets)
         backward(self.critics.tensors, layers, by_values.unsqueeze(-1), self.critics.gradients)
         self.critics.step()
@@ -91,8 +100,9 @@ class TD3:
         # actor, through the first critic as it is now
         self.updates.value += 1
         if self.updates.value % config.actor_interval == 0:
-            action, actor_layers = networks.actor(self.actor.tensors, observation)
-            critic = networks.first(self.critics.tensors)
+            output, actor_layers = forward(self.actor.tensors, observation)
+            action = output.tanh()
+            critic = {name: tensor[0] for name, tensor in self.critics.tensors.items()}
             values, layers = forward(critic, torch.cat([observation, action], dim=-1))
             by_pairs = backward(critic, layers, losses.actor_gradient(values.squeeze(-1), live).unsqueeze(-1))
             by_output = by_pairs[:, observation.shape[1] :] * (1.0 - action.square())
@@ -104,13 +114,7 @@ class TD3:
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.agents.td3.policy.act`."""
-        arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.actor.tensors.items()}
-        return {
-            **arrays,
-            "mean": np.zeros(self.observation_size, np.float32),
-            "inverse_std": np.ones(self.observation_size, np.float32),
-            "sigma": np.array([self.config.sigma], np.float32),
-        }
+        return {**self.actor.arrays(), "sigma": np.array([self.config.sigma], np.float32)}
 
     def _parts(self) -> dict[str, Part]:
         return {

@@ -1,0 +1,76 @@
+"""Learn a policy from demonstrations: `vision-pwil train --env ID --demos PATH`.
+
+Takes videos, or recorded states and actions. From videos it trains the encoder or takes a given one, audits the metric,
+trains the agent on the pixel reward, evaluates it and films it. Everything goes to one run directory; the same command
+continues an interrupted run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import tyro
+
+from vision_pwil.system import cli
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import Row
+from vision_pwil.tasks import presets
+from vision_pwil.tasks.imitation import Outcome, imitate
+from vision_pwil.tasks.playback import film_run
+from vision_pwil.tasks.preset import Preset
+from vision_pwil.tasks.settings import Choice, ImitationConfig
+
+
+def main(args: Sequence[str], prog: str = "vision-pwil train") -> None:
+    """The command, with the preset that suits the environment."""
+    _run(args, prog, Choice(env=tyro.MISSING, agent=""), None)
+
+
+def with_preset(args: Sequence[str], prog: str, preset: Preset, env: str) -> None:
+    """The command with one preset, for its environment unless another is named."""
+    _run(args, prog, Choice(env=env, agent=preset.agent), preset)
+
+
+def _run(args: Sequence[str], prog: str, choice: Choice, preset: Preset | None) -> None:
+    start = configured(args, choice, preset)
+    cli.run(cli.starting_from(train, start), args=args, prog=prog, description=__doc__)
+
+
+def configured(args: Sequence[str], choice: Choice, preset: Preset | None = None) -> ImitationConfig:
+    """The defaults that belong to a command line's choice of environment, agent, reward and recipe."""
+    chosen = cli.peek(choice, args)
+    if not isinstance(chosen.env, str):  # none was named: the whole command line will say so
+        return replace(presets.defaults(Choice("", "sac")), env=tyro.MISSING)
+    chosen = chosen if chosen.agent else replace(chosen, agent=(preset or presets.find(chosen.env)).agent)
+    try:
+        return presets.defaults(chosen, preset)
+    except InputError as error:
+        raise SystemExit(f"error: {error}") from None
+
+
+def train(config: ImitationConfig) -> None:
+    """Imitate demonstrations in an environment."""
+    outcome = imitate(config)
+    if outcome.finished and config.video and config.task.compare == "frames":
+        print(f"Video: {film_run(outcome.run)}")
+    print(describe(outcome, config))
+
+
+def describe(outcome: Outcome, config: ImitationConfig) -> str:
+    """How a training went, and where to look."""
+    lines = ["Finished." if outcome.finished else "Stopped; the same command goes on."]
+    if outcome.last and outcome.best:
+        lines.append(f"At step {outcome.last['step']:.0f}: {figures(outcome.last, config.task.success)}.")
+        lines.append(
+            f"The highest return, {outcome.best['return']:.4g}, was at step {outcome.best['step']:.0f}; "
+            f"`vision-pwil evaluate {outcome.run} --best` plays that policy."
+        )
+    lines.append(f"The run is in {outcome.run}; see it with: tensorboard --logdir {outcome.run}")
+    return "\n".join(lines)
+
+
+def figures(row: Row, success: str | None) -> str:
+    """An evaluation in words."""
+    names = {"return": "return", "task_return": "task return", "w1": "W1"}
+    parts = [f"{label} {row[name]:.4g}" for name, label in names.items() if name in row]
+    rates = [name for name in dict.fromkeys((success, "success")) if name in row]
+    return ", ".join([*(f"{name} in {row[name]:.0%} of episodes" for name in rates), *parts])

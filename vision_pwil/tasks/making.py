@@ -1,0 +1,30 @@
+"""A task from its settings and demonstrations."""
+
+from vision_pwil.agents import table
+from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.encoder import Encoder
+from vision_pwil.envs.flat import FlatEnv
+from vision_pwil.tasks.atoms import points_of, weighted
+from vision_pwil.tasks.settings import ImitationConfig
+from vision_pwil.tasks.task import Task
+
+
+def make_env(config: ImitationConfig) -> FlatEnv:
+    """The environment of a training."""
+    return FlatEnv(config.env, config.task.horizon, **config.task.make_options)
+
+
+def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, encoder: Encoder | None) -> Task:
+    """The task of these demonstrations."""
+    atoms = None
+    if demonstrations is not None:
+        points = points_of(demonstrations, config.task.compare, encoder)
+        atoms = weighted(points, finishes(demonstrations), make_env(config).horizon, config.task.ending)
+    bit = table.find(config.agent).absorbing_bit
+    return Task(config.env, config.reward, config.task, atoms, encoder, absorbing_bit=bit)
+
+
+def finishes(demonstrations: Demonstrations) -> list[bool]:
+    """Which demonstrations finish the task: as their episodes say; videos of unknown origin do, at their last frame."""
+    foreign = demonstrations.render_fingerprint is None and not demonstrations.has("states")
+    return [foreign or episode.absorbing for episode in demonstrations.episodes]

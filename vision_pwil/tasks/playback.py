@@ -1,0 +1,57 @@
+"""A run's task and one of its policies, played in evaluation episodes."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import imageio.v3 as imageio
+import numpy as np
+from tqdm import tqdm
+
+from vision_pwil.agents import table
+from vision_pwil.envs.control import environment_seed, held
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing
+from vision_pwil.system.run import LATEST
+from vision_pwil.tasks.film import Film, film
+from vision_pwil.tasks.task import Task
+from vision_pwil.training.evaluations import EVALUATION
+from vision_pwil.training.rollout import Trajectory
+from vision_pwil.training.snapshot import read_snapshot
+
+
+class Playback:
+    """Plays a policy of a run, by default the latest, without exploration noise."""
+
+    def __init__(self, run: Path, policy: str = LATEST) -> None:
+        self.task = Task.load(run)
+        self.stage = self.task.stage()
+        if not (run / policy).exists():
+            raise InputError(f"{run / policy} is not there yet: it comes with the evaluations of the run.")
+        arrays, about = read_snapshot(run / policy)
+        try:
+            act, repeat, self.step = table.find(about["agent"]).act, int(about["action_repeat"]), int(about["step"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{run / policy} is not a policy of this package ({error}).") from None
+        self._choose = held(lambda observation, _: act(arrays, observation), repeat)
+
+    def play(self, index: int) -> Trajectory:
+        """An evaluation episode."""
+        return self.stage.rollout(self._choose, self._seed(index), evaluating=True)
+
+    def film(self, index: int) -> Film:
+        """The same episode in large frames."""
+        return film(self.task, self._seed(index), self.play(index))
+
+    def _seed(self, index: int) -> int:
+        return environment_seed((0, EVALUATION, index))
+
+
+def film_run(run: Path, policy: str = LATEST, episodes: Iterable[int] = range(3)) -> Path:
+    """Film some of a policy's evaluation episodes in large frames, into the run; each end is held a second."""
+    playback, pictures, out = Playback(run, policy), [], (run / policy).with_suffix(".mp4")
+    for index in tqdm(episodes, desc="filming", unit="episode", leave=False):
+        frames, rate = playback.film(index)
+        pictures += [frames, np.repeat(frames[-1:], round(rate), axis=0)]
+    with replacing(out) as temporary:
+        imageio.imwrite(temporary, np.concatenate(pictures), plugin="FFMPEG", fps=rate)
+    return out

@@ -1,0 +1,162 @@
+"""An imitation task: independent choices, and the demonstrations as they are compared."""
+
+import ast
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from vision_pwil.encoder import Encoder
+from vision_pwil.envs.flat import FlatEnv, require_registered
+from vision_pwil.system import checkpoint
+from vision_pwil.system.errors import InputError
+from vision_pwil.tasks.atoms import Atoms, Compare, Ending
+from vision_pwil.tasks.observation import Observation
+
+TASK, ENCODER = "task.safetensors", "encoder.safetensors"
+"""Files of a run directory."""
+OWN_REWARD = "task"
+"""Name of the reward that is the environment's own: an expert is trained with it."""
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """What is compared, how an episode ends, what the policy sees, and the reward."""
+
+    horizon: int | None = None
+    """T, the steps of the longest episode; by default the environment's own limit."""
+    env_options: tuple[str, ...] = ()
+    """Arguments for the environment's constructor, each as NAME=VALUE."""
+    compare: Compare = "pairs"
+    """What the reward compares: state-action pairs, states alone (PWIL-state), or frames through a learned encoder."""
+    ending: Ending = "none"
+    """Which point absorbing steps are compared at, after an episode that finished the task: none are (locomotion), its
+    own last point (appendix "Environment"), or one shared by all (DAC, Kostrikov et al. 2019)."""
+    success: str | None = None
+    """Entry of the environment's `info` that says the task is done; it ends the episode. By default, termination."""
+    watch: tuple[str, ...] = ()
+    """Other entries of `info` to report: the highest value in an episode."""
+    alpha: float = 5.0
+    """Largest reward of a step (section "Implementation": 5)."""
+    beta: float = 5.0
+    """How fast the reward falls with the cost (section "Implementation": 5; on embeddings 1)."""
+    standardized: bool = True
+    """Divide each dimension of states and actions by its standard deviation over the demonstrations (off: PWIL-L2)."""
+    min_std: float = 0.0
+    """Minimum standard deviation that a dimension is divided by in the reward's distance. Not in the paper: where the
+    expert holds a joint still (Ant-v5, to 0.001 rad), nothing else of a pose counts without it."""
+    dimensions: tuple[int, ...] = ()
+    """State dimensions the reward compares, counted from 0 (default: all). One demonstration shows one place of a target
+    that moves: Reacher's fingertip from its target is 8 9."""
+    time_feature: bool = False
+    """Let the policy see t/T (Pardo et al. 2018, "Time limits in reinforcement learning"): the reward depends on what
+    the episode has used up, which the state does not tell. Not in the paper."""
+    point_interval: int = 1
+    """Steps for each point that the reward sees while training (evaluations see them all). Each carries the mass of the
+    steps it stands for; of frames, most need not be drawn and encoded. The paper: 1."""
+
+    def __post_init__(self) -> None:
+        if self.point_interval < 1:
+            raise InputError(f"--point-interval must be at least 1, not {self.point_interval}.")
+        if self.min_std < 0:
+            raise InputError(f"--min-std must be 0 or more, not {self.min_std}.")
+        if self.min_std and (not self.standardized or self.compare == "frames"):
+            raise InputError("--min-std bounds what states are divided by, and here they are not: leave it at 0.")
+        if self.dimensions and self.compare == "frames":
+            raise InputError("--dimensions names dimensions of a state, and frames are compared: leave it out.")
+        self.make_options  # noqa: B018  (raises where they are not as they should be)
+
+    @property
+    def make_options(self) -> dict[str, Any]:
+        """`env_options` as names and values: numbers and truth values where they read as such, else text."""
+        return dict(map(_named_value, self.env_options))
+
+
+def _named_value(option: str) -> tuple[str, Any]:
+    name, equals, text = option.partition("=")
+    if not name.isidentifier() or not equals:
+        raise InputError(f"--env-options takes arguments such as frame_skip=5, not {option!r}.")
+    try:
+        return name, ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return name, text
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """All that a process needs to play an environment and reward it; plain values, sent and saved as they are."""
+
+    env: str
+    """Id of the environment."""
+    reward: str
+    """Name of the reward, see `vision_pwil.rewards.table`; or "task", the environment's own."""
+    config: TaskConfig
+    atoms: Atoms | None = None
+    """The demonstrations; None with the environment's own reward."""
+    encoder: Encoder | None = None
+    """Where frames are compared."""
+    absorbing_bit: bool = False
+    """Show the policy a last dimension that is 1 in the absorbing state, and end falls in it (DAC)."""
+
+    def stage(self) -> Any:
+        """Make the environment, the camera and the reward."""
+        from vision_pwil.tasks.stage import TaskStage
+
+        return TaskStage(self)
+
+    def make_env(self, **options: Any) -> FlatEnv:
+        """The environment with its options."""
+        return FlatEnv(self.env, self.config.horizon, **self.config.make_options, **options)
+
+    def observation(self, horizon: int) -> Observation:
+        """What the policy sees."""
+        return Observation(horizon, self.config.time_feature, self.absorbing_bit)
+
+    def about(self, env: FlatEnv) -> dict[str, Any]:
+        """What a saved policy says of its task: enough to act in the environment's own units, far from its run."""
+        return {
+            "env": self.env,
+            "env_options": list(self.config.env_options),
+            "observation": asdict(self.observation(env.horizon)),
+            "action": {"low": env.bounds.low.tolist(), "high": env.bounds.high.tolist(), "shape": env.action_shape},
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the task into a run directory, the encoder as a file of its own."""
+        arrays = {} if self.atoms is None else self.atoms._asdict()
+        plain = {name: getattr(self, name) for name in ("env", "reward", "absorbing_bit")}
+        plain = {**plain, "config": asdict(self.config)}
+        checkpoint.save(folder / TASK, {name: torch.from_numpy(array) for name, array in arrays.items()}, plain)
+        if self.encoder is not None:
+            self.encoder.save(folder / ENCODER)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Task":
+        """Read what `save` wrote. The directory is not trusted: its environment must be registered already."""
+        path = folder / TASK
+        if not path.exists():
+            raise InputError(f"{folder} is not the directory of a training run: it has no {TASK}.")
+        arrays, plain = checkpoint.load(path)
+        try:
+            config = plain["config"]
+            lists = {name: tuple(config[name]) for name in ("env_options", "watch", "dimensions")}
+            task = cls(
+                require_registered(str(plain["env"])),
+                str(plain["reward"]),
+                TaskConfig(**{**config, **lists}),
+                Atoms(arrays["points"].numpy(), arrays["weights"].numpy()) if arrays else None,
+                Encoder.load(folder / ENCODER) if config["compare"] == "frames" else None,
+                bool(plain["absorbing_bit"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path} is not a task of this package ({error}): copy or train it again.") from None
+        task.check()
+        return task
+
+    def check(self) -> None:
+        """Raise one clear sentence where points and weights do not fit together."""
+        if self.atoms is not None and (
+            self.atoms.points.ndim != 2 or len(self.atoms.points) != len(self.atoms.weights)
+        ):
+            raise InputError("The task's points and weights do not fit together: the file is damaged.")
