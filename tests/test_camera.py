@@ -181,7 +181,7 @@ def test_what_is_not_on_mujoco_draws_itself() -> None:
 
 
 def test_an_environment_that_cannot_draw_itself_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match='Pendulum-v1 draws no pictures.*render_mode="rgb_array"'):
+    with pytest.raises(InputError, match=r'Pendulum-v1 draws no pictures.*render_mode="rgb_array"'):
         open_camera(make("Pendulum-v1"))
     code = """
 import sys

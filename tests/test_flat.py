@@ -49,8 +49,10 @@ def test_nested_parts_are_laid_end_to_end_and_named() -> None:
     observation = env.reset(0)
     named = {name: observation[part].tolist() for name, part in env.parts.items()}
     assert named == {
-        **{"goals/0": [6.0], "goals/1": [7.0, 8.0]},
-        **{"robot/joints": [1.0, 2.0, 3.0, 4.0], "robot/speed": [5.0]},
+        "goals/0": [6.0],
+        "goals/1": [7.0, 8.0],
+        "robot/joints": [1.0, 2.0, 3.0, 4.0],
+        "robot/speed": [5.0],
     }
     assert env.observation_size == 8 and observation.shape == (8,)
     stepped, reward, _, _, info = env.step(np.array([0.3]))

@@ -4,6 +4,7 @@ The default settings give the view of `env.render()` without shadows, at 84x84, 
 `python -m benchmarks.rendering` measures each step of the way. The sky stays: it costs next to nothing.
 """
 
+import atexit
 import hashlib
 import json
 import weakref
@@ -137,7 +138,9 @@ class Renderer:
         self._resources = mujoco.MjrContext(self.model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._resources)
         self._free = weakref.finalize(self, _free, self._context, self._resources)
-        self._free.atexit = False  # the display may be gone by then, and all of it goes with the process
+        # At exit before MuJoCo closes the display: exit handlers run last in, first out, and its own is in by now.
+        self._free.atexit = False
+        atexit.register(self._free)
         self._viewport = mujoco.MjrRect(0, 0, settings.width, settings.height)
         self._option, self._perturb = mujoco.MjvOption(), mujoco.MjvPerturb()
         for flag, value in (flags or {}).items():
