@@ -12,9 +12,8 @@ from tests.shared import DOOR, needs_shared
 from vision_pwil.audit.behaviour import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, parts
 from vision_pwil.audit.report import Score, audit, judge
 from vision_pwil.demonstrations import Demonstrations, Episode, read
-from vision_pwil.door_env import ENV_ID
+from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder
-from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.sac import SAC, SACConfig
 from vision_pwil.tasks.atoms import weighted
 from vision_pwil.tasks.comparison import Comparison
@@ -110,7 +109,7 @@ def test_command_on_the_door(tmp_path):
     human = read(DOOR)
     replace(human, episodes=human.episodes[:4]).save(tmp_path / "four.demos")
     encoder = Encoder()
-    encoder.provenance = replace(encoder.provenance, render_fingerprint=RenderSettings().fingerprint)
+    encoder.provenance = replace(encoder.provenance, render_fingerprint=SETTINGS.fingerprint)
     encoder.save(tmp_path / "encoder.safetensors")
     task = Task(ENV_ID, "pwil", TaskConfig())
     about = {"agent": "sac", "action_repeat": 1, **task.about(task.make_env())}

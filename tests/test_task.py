@@ -99,7 +99,7 @@ def test_spaces_are_flattened_and_scaled():
         ("Hoppper-v5", 'no Gymnasium environment "Hoppper-v5"'),
         ("nowhere_to_be_found:Env-v0", "no Gymnasium environment"),
         ("not an id", "no Gymnasium environment"),
-        ("test/Discrete-v0", "only Box spaces"),
+        ("test/Discrete-v0", "the action space Discrete.*Wrap it"),
         ("test/Unbounded-v0", "without bounds"),
         ("test/Endless-v0", "--horizon"),
     ],

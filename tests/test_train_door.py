@@ -15,10 +15,9 @@ import torch
 
 from vision_pwil.agents.table import AGENTS
 from vision_pwil.commands import evaluate, plot
-from vision_pwil.door_env import ENV_ID
+from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder, Provenance
 from vision_pwil.envs.record import record
-from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system.run import Run, read_curve
 from vision_pwil.tasks import door, presets
 from vision_pwil.tasks.atoms import Atoms
@@ -106,7 +105,7 @@ def trained(tmp_path_factory) -> tuple[Path, str]:
     record(lambda observation, step: rng.uniform(-1, 1, 28), env, episodes=4, seed=0).save(folder / "random.demos")
     torch.manual_seed(0)
     encoder = Encoder()
-    encoder.provenance = Provenance(render_fingerprint=RenderSettings().fingerprint)
+    encoder.provenance = Provenance(render_fingerprint=SETTINGS.fingerprint)
     encoder.save(folder / "encoder.safetensors")
     result = command("vision_pwil.train_door", *arguments(folder))
     assert result.returncode == 0, result.stderr
