@@ -38,7 +38,7 @@ def test_what_robomimic_wrote(camera):
 
 @needs_shared
 def test_the_same_scene_as_lerobot_recorded():
-    """The LeRobot dataset beside it was recorded from the same pictures: lerobot 0.4.4 reads these checksums from it."""
+    """The LeRobot dataset beside it holds the same pictures, which lerobot 0.4.4 reads with these checksums."""
     sums = [hashlib.sha256(e.frames.tobytes()).hexdigest()[:16] for e in read(FILE, camera="agentview").episodes]
     assert sums == ["d513b72f7a6a71dc", "bb65e5cfbc5f2368", "63cae7b9fb6ce166"]
 
