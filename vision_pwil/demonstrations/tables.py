@@ -10,11 +10,12 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from vision_pwil.demonstrations.episode import Array
+from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.memory import Allowance
 
 _LISTS = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)
-_ROWS, _FEW = 1024, 16  # rows read at a time, of numbers and of pictures
+_ROWS = 1024  # read at a time
 
 
 def table(path: Path, columns: Sequence[str] | None = None, allowance: Allowance | None = None) -> pa.Table:
@@ -40,22 +41,34 @@ def _batches(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBat
                 yield batch if columns is None else batch.select([c for c in columns if c in batch.schema.names])
         else:
             parquet = pq.ParquetFile(file)
-            known = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
+            known = parquet.schema_arrow.names
+            known = known if columns is None else [name for name in columns if name in known]
+            _check_length(parquet.metadata, known)
             yield from parquet.iter_batches(_ROWS, columns=known)
 
 
+def _check_length(metadata: Any, columns: Sequence[str]) -> None:
+    """A number that repeats takes a few bytes of a Parquet file, however often: count the numbers, not the bytes."""
+    total = 0
+    for group in (metadata.row_group(number) for number in range(metadata.num_row_groups)):
+        for column in (group.column(number) for number in range(group.num_columns)):
+            # Of a list the path is "name.list.element"; names themselves have dots.
+            if any(column.path_in_schema == name or column.path_in_schema.startswith(f"{name}.") for name in columns):
+                total += column.num_values * 4
+    memory.require(total)
+
+
 def values(path: Path, column: str, first: int, last: int) -> Iterator[Any]:
-    """One column of a Parquet file from the first row to the last, a few rows in memory at a time."""
+    """One column of a Parquet file from the first row to the last, one in memory at a time."""
     with path.open("rb") as file:
         parquet = pq.ParquetFile(file)
         starts = np.cumsum([0, *(parquet.metadata.row_group(k).num_rows for k in range(parquet.num_row_groups))])
         groups = [k for k in range(parquet.num_row_groups) if starts[k] <= last and starts[k + 1] > first]
         row = int(starts[groups[0]]) if groups else 0
-        for batch in parquet.iter_batches(_FEW, row_groups=groups, columns=[column]):
-            for value in batch.column(0):
-                if first <= row <= last:
-                    yield value.as_py()
-                row += 1
+        for batch in parquet.iter_batches(1, row_groups=groups, columns=[column]):
+            if first <= row <= last:
+                yield batch.column(0)[0].as_py()
+            row += 1
 
 
 def numbers(column: Any, what: str) -> Array:
