@@ -229,7 +229,7 @@ def test_contact_sheet_and_table():
 
 def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "vision_pwil.demonstrations", *map(str, arguments)],
+        [sys.executable, "-m", "vision_pwil.commands.demonstrations", *map(str, arguments)],
         capture_output=True,
         text=True,
         env=os.environ | environment,

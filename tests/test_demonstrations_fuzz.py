@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.test_demonstrations import make
-from tests.test_demonstrations_readers import dapg, moving_square, write_d4rl, write_minari, write_mp4
+from tests.test_demonstrations_readers import dapg, write_d4rl, write_minari
+from tests.test_demonstrations_video import moving_square, write_mp4
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.system.errors import InputError
 
@@ -302,9 +303,3 @@ def test_arrays_of_objects_are_never_made(tmp_path):
     for dtype in (object, "U3", [("a", "f8")], "M8[s]", "c16"):
         path.write_bytes(pickle.dumps([{"observations": np.zeros((1, 1), dtype), "actions": np.zeros((1, 1))}]))
         assert isinstance(outcome(path), InputError), dtype
-
-
-def test_a_playlist_named_as_video_opens_nothing(tmp_path):
-    path = tmp_path / "playlist.mp4"
-    path.write_text("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:9/x.ts\n#EXT-X-ENDLIST\n")
-    assert isinstance(outcome(path), InputError)

@@ -40,4 +40,8 @@ def write_text(path: str | Path, text: str) -> None:
 
 def sha256(path: str | Path) -> str:
     """Checksum of a file's bytes."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
