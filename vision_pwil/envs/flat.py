@@ -102,6 +102,18 @@ class FlatEnv:
                 )
 
 
+def flat_observation(observation: Any, parts: Iterable[str]) -> np.ndarray:
+    """An environment's own observation as one vector, its parts by the names that `FlatEnv.parts` gives them."""
+
+    def part(name: str) -> Any:
+        value = observation
+        for key in name.split("/") if name else ():
+            value = value[int(key)] if isinstance(value, tuple) else value[key]
+        return value
+
+    return np.concatenate([np.ravel(part(name)) for name in parts])
+
+
 def _boxes(space: gym.Space[Any], env_id: str, name: str = "") -> Iterator[tuple[str, Box]]:
     """The parts of an observation space, in order, named by the way to them."""
     for key, part in _members(space):

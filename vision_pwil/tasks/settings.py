@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.sac import SACConfig
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.task import TaskConfig
@@ -41,6 +42,7 @@ class ImitationConfig(Choice):
     """Demonstrations to learn from, drawn by the seed (the paper's locomotion: 1, 4 or 11); by default all."""
     subsample: int = 1
     """Keep one in so many steps of a demonstration, from a random offset (section "Implementation": 20, Reacher 1)."""
+    reading: Options = field(default_factory=Options)
     run: Path | None = None
     """Directory of the run, by default runs/ENV-AGENT; an interrupted run found there is continued."""
     encoder: Path | None = None

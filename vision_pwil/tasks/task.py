@@ -3,11 +3,11 @@
 import ast
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
-from vision_pwil.encoder import Encoder
+from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.envs.flat import FlatEnv, require_registered
 from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
@@ -49,6 +49,11 @@ class TaskConfig:
     dimensions: tuple[int, ...] = ()
     """State dimensions the reward compares, counted from 0 (default: all). One demonstration shows one place of a target
     that moves: Reacher's fingertip from its target is 8 9."""
+    observe: Literal["state", "embedding"] = "state"
+    """What the policy sees: the environment's state, or what a robot would see, which is the encoder's embedding of the
+    present and the previous decision's frame and its own joints (--proprioception), and nothing of the scene's state."""
+    proprioception: tuple[int, ...] = ()
+    """Dimensions of the state that are the robot's own, counted from 0, for --observe embedding."""
     time_feature: bool = False
     """Let the policy see t/T (Pardo et al. 2018, "Time limits in reinforcement learning"): the reward depends on what
     the episode has used up, which the state does not tell. Not in the paper."""
@@ -65,6 +70,8 @@ class TaskConfig:
             raise InputError("--min-std bounds what states are divided by, and here they are not: leave it at 0.")
         if self.dimensions and self.compare == "frames":
             raise InputError("--dimensions names dimensions of a state, and frames are compared: leave it out.")
+        if self.observe == "embedding" and self.compare != "frames":
+            raise InputError("--observe embedding takes the frames that the reward compares: give --compare frames.")
         self.make_options  # noqa: B018  (raises where they are not as they should be)
 
     @property
@@ -111,13 +118,22 @@ class Task:
 
     def observation(self, horizon: int) -> Observation:
         """What the policy sees."""
-        return Observation(horizon, self.config.time_feature, self.absorbing_bit)
+        config, sees = self.config, self.config.observe == "embedding"
+        return Observation(
+            horizon,
+            config.time_feature,
+            self.absorbing_bit,
+            EMBEDDING if sees else 0,
+            config.proprioception if sees else (),
+            config.point_interval,
+        )
 
     def about(self, env: FlatEnv) -> dict[str, Any]:
         """What a saved policy says of its task: enough to act in the environment's own units, far from its run."""
         return {
             "env": self.env,
             "env_options": list(self.config.env_options),
+            "parts": list(env.parts),
             "observation": asdict(self.observation(env.horizon)),
             "action": {"low": env.bounds.low.tolist(), "high": env.bounds.high.tolist(), "shape": env.action_shape},
         }
@@ -140,7 +156,7 @@ class Task:
         arrays, plain = checkpoint.load(path)
         try:
             config = plain["config"]
-            lists = {name: tuple(config[name]) for name in ("env_options", "watch", "dimensions")}
+            lists = {name: tuple(config[name]) for name in ("env_options", "watch", "dimensions", "proprioception")}
             task = cls(
                 require_registered(str(plain["env"])),
                 str(plain["reward"]),
