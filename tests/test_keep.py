@@ -18,6 +18,7 @@ from vision_pwil.system import choices
 from vision_pwil.system.board import Board
 from vision_pwil.system.checkpoint import save_policy
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import write_json
 from vision_pwil.system.run import Run
 from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
 
@@ -48,7 +49,7 @@ def test_runs_become_a_table(tmp_path, revision):
     runs = [make_run(tmp_path, "clone", "bc", 20_000, 7.0), make_run(tmp_path, "d4pg", "d4pg", 50_000, 18.25)]
     out = tmp_path / "results"
     chosen = {"step": 40_000, "episodes": 50, "mean": {"task_return": 19.5}}
-    (runs[1] / "evaluation-best.json").write_text(json.dumps(chosen))
+    write_json(runs[1] / "evaluation-best.json", chosen)
     expert = Expert(np.zeros((2, 11)), np.zeros((2, 3)))
     LocomotionTaskFactory("Hopper-v5", 20, expert).save(runs[1] / "task.safetensors")
     policy = D4PG(11, 3, D4PGConfig(), seed=0).policy()

@@ -23,8 +23,8 @@ from vision_pwil import train_door
 from vision_pwil.commands import evaluate, plot
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing, write_text
-from vision_pwil.system.run import flatten, read_json
+from vision_pwil.system.files import read_json, replacing, write_text
+from vision_pwil.system.run import flatten
 
 OUT = Path(__file__).resolve().parents[1] / "results" / "door"
 

@@ -24,8 +24,8 @@ from vision_pwil.commands import plot
 from vision_pwil.commands.evaluate import EVALUATIONS, Player
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing, write_text
-from vision_pwil.system.run import BEST, flatten, read_curve, read_json
+from vision_pwil.system.files import read_json, replacing, write_text
+from vision_pwil.system.run import BEST, flatten, read_curve
 
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 HEADER = (
@@ -130,7 +130,7 @@ def _number(value: float) -> str:
 
 def table(out: Path) -> str:
     """All runs kept in `out`: by environment, then the paper's agent first and its baselines last."""
-    found = {path.parent.name: read_json(path) for path in sorted(out.glob("*/summary.json"))}
+    found = {path.parent.name: json.loads(path.read_text()) for path in sorted(out.glob("*/summary.json"))}
     ordered = sorted(found.items(), key=lambda item: (item[1]["env"], ORDER.index(item[1]["agent"]), item[0]))
     return HEADER + "".join(row(folder, summary) for folder, summary in ordered)
 

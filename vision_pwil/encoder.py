@@ -1,7 +1,6 @@
 """The frame encoder of the appendix "Embedding": 84x84 pixels to 32 numbers whose L2 distance is the learned metric."""
 
 import copy
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,17 +8,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing
+from vision_pwil.system.files import parsing
 
 SIZE = 84
 FRAME_SHAPE = (SIZE, SIZE, 3)
 EMBEDDING = 32
-_FORMAT = "vision_pwil.encoder.1"
+_FORMAT = "vision_pwil.encoder.2"
 
 
 @dataclass(frozen=True)
@@ -103,26 +101,20 @@ class Encoder(nn.Module):
 
     def save(self, path: str | Path) -> None:
         """Write weights, normalisation and provenance to one safetensors file."""
-        tensors = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
-        with replacing(path) as temporary:
-            save_file(tensors, temporary, {"format": _FORMAT, "provenance": json.dumps(asdict(self.provenance))})
+        checkpoint.save(path, self.state_dict(), {"format": _FORMAT, "provenance": asdict(self.provenance)})
 
     @classmethod
     def load(cls, path: str | Path) -> "Encoder":
         """Read an encoder file back, exactly."""
-        try:
-            with safe_open(path, "pt") as file:
-                metadata = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        except (OSError, SafetensorError) as error:
-            raise InputError(f"Cannot read the encoder file {path}: {error}.") from None
-        if metadata.get("format") != _FORMAT:
+        tensors, values = checkpoint.load(path, "encoder file")
+        if values.get("format") != _FORMAT:
             raise InputError(f"{path} is not an encoder file of this package; make one with vision_pwil.tcc.train.")
         encoder = cls()
         try:
             encoder.load_state_dict(tensors)
         except RuntimeError:
             raise InputError(f"The weights in {path} do not fit the encoder's network; train it anew.") from None
-        provenance = json.loads(metadata["provenance"])
-        encoder.provenance = Provenance(**{**provenance, "validation": tuple(provenance["validation"])})
+        with parsing(path, "encoder file"):
+            provenance = values["provenance"]
+            encoder.provenance = Provenance(**{**provenance, "validation": tuple(provenance["validation"])})
         return encoder.eval()

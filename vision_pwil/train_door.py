@@ -21,7 +21,7 @@ from vision_pwil.envs.open_loop import render_door
 from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import choices, cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing, sha256, write_text
+from vision_pwil.system.files import read_json, replacing, sha256, write_json
 from vision_pwil.system.run import Run
 from vision_pwil.tasks.door_task import Absorbing, DoorTaskFactory, Metric, pixel_atoms, state_atoms
 from vision_pwil.tcc.train import TrainConfig as EncoderConfig
@@ -136,8 +136,8 @@ def check_metric(config: TrainDoor, run: Run, encoder: Path, rendered: Demonstra
         report = audit.audit_encoder(Encoder.load(encoder), str(encoder), rendered, **settings)
         print(audit.report_table(report), report.sentence, sep="\n")
         audit.draw(report, run.path / "audit.png")
-        write_text(path, json.dumps(asdict(report), indent=1) + "\n")
-    if json.loads(path.read_text())["verdict"] == "cannot rank":
+        write_json(path, asdict(report))
+    if read_json(path).get("verdict") == "cannot rank":
         raise InputError(f"The metric cannot rank behaviour (see {path}): train another encoder, or give --no-audit.")
 
 

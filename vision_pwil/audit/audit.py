@@ -5,7 +5,6 @@ held out; random play; doing nothing; held-out demonstrations played backwards, 
 door held shut. A metric that does not pay the first best cannot teach the task, whatever its Kendall's tau.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,7 +25,7 @@ from vision_pwil.rewards.reward import Rewarder
 from vision_pwil.rewards.wasserstein import exact_w1
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing, write_text
+from vision_pwil.system.files import replacing, write_json
 from vision_pwil.system.table import table
 from vision_pwil.tasks.door_task import DoorTask, DoorTaskFactory, pixel_atoms
 from vision_pwil.tcc.sampling import split
@@ -331,7 +330,7 @@ def main(config: Audit) -> None:
     if report.over_pantomime:
         print(f"over the hand alone, the door shut: {report.over_pantomime:.2f}")
     print(report.sentence)
-    write_text(config.out / "audit.json", json.dumps(asdict(report), indent=1) + "\n")
+    write_json(config.out / "audit.json", asdict(report))
     draw(report, config.out / "audit.png")
     print(f"Written to {config.out}/audit.json and {config.out}/audit.png")
 

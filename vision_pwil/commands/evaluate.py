@@ -1,6 +1,5 @@
 """Look at what a run has learned: `python -m vision_pwil.commands.evaluate RUN` prints a table and films the policy."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,8 @@ from vision_pwil.agents import table as agents
 from vision_pwil.envs.film import Film, film_door, film_environment
 from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing, write_text
-from vision_pwil.system.run import BEST, LATEST, read_json
+from vision_pwil.system.files import read_json, replacing, write_json
+from vision_pwil.system.run import BEST, LATEST
 from vision_pwil.system.table import table
 from vision_pwil.tasks.door_task import DoorTaskFactory, observe
 from vision_pwil.tasks.locomotion_task import LocomotionTaskFactory
@@ -122,7 +121,7 @@ def main(config: Evaluate) -> None:
     print(table(("episode", *means), [(name, *(f"{value:.4g}" for value in row.values())) for name, row in lines]))
     summary = {"step": player.step, "episodes": config.episodes, "mean": means, "deviation": deviations}
     out = config.run / EVALUATIONS[policy]
-    write_text(out, json.dumps(summary, indent=2) + "\n")
+    write_json(out, summary)
     print(f"The policy of step {player.step}; written to {out}.")
     if config.video:
         try:

@@ -1,5 +1,10 @@
-"""A checkpoint: named tensors and a few plain values in one safetensors file that is whole or not there."""
+"""A checkpoint: named tensors and a few plain values in one safetensors file that is whole, checked, or not there.
 
+The file's metadata hold the values as JSON and a checksum over them and over every tensor's name, type, shape and
+bytes. Checkpoints, policies, tasks, encoders and segments of the replay are such files.
+"""
+
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,38 +12,52 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import safe_open
+from safetensors.torch import save as serialize
 
-from vision_pwil.agents.protocol import Policy
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing
+from vision_pwil.system.files import DAMAGED, NO_CHECKSUM, parse_json, parsing, replacing, require_file
 
 
-def save(path: Path, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
+def save(path: str | Path, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
     """Write tensors, and values that JSON can hold."""
+    tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    text = json.dumps(values, allow_nan=False)
+    # In memory first: what safetensors says of a full disk is not an OSError.
+    content = serialize(tensors, {"values": text, "sha256": _checksum(tensors, text)})
     with replacing(path) as temporary:
-        save_file(
-            {name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, {"values": json.dumps(values)}
-        )
+        temporary.write_bytes(content)
 
 
-def load(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Read what `save` wrote."""
-    try:
+def load(path: str | Path, kind: str = "checkpoint") -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Read what `save` wrote; `kind` is what a complaint calls the file."""
+    with parsing(path, f"{kind} of this package"):
+        require_file(path)
         with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
-            return tensors, json.loads((file.metadata() or {})["values"])
-    except (SafetensorError, KeyError, OSError) as error:
-        raise InputError(f"{path} is not a checkpoint of this package ({error}).") from None
+        if not {"values", "sha256"} <= metadata.keys():
+            raise InputError(NO_CHECKSUM)
+        if metadata["sha256"] != _checksum(tensors, metadata["values"]):
+            raise InputError(DAMAGED)
+        return tensors, parse_json(metadata["values"])
 
 
-def save_policy(path: Path, policy: Policy, values: Mapping[str, Any]) -> None:
+def _checksum(tensors: Mapping[str, torch.Tensor], values: str) -> str:
+    names = sorted(tensors)
+    described = [[name, str(tensors[name].dtype), list(tensors[name].shape)] for name in names]
+    digest = hashlib.sha256(json.dumps([values, described]).encode())
+    for name in names:
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def save_policy(path: Path, policy: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
     """Write a policy snapshot; `values` says which agent acts with it and what it observes."""
     save(path, {name: torch.from_numpy(np.asarray(array)) for name, array in policy.items()}, values)
 
 
-def load_policy(path: Path) -> tuple[Policy, dict[str, Any]]:
+def load_policy(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read what `save_policy` wrote."""
-    tensors, values = load(path)
+    tensors, values = load(path, "policy")
     return {name: tensor.numpy() for name, tensor in tensors.items()}, values

@@ -22,6 +22,7 @@ from vision_pwil.encoder import Provenance
 from vision_pwil.system import checkpoint, choices
 from vision_pwil.system.board import open_writer
 from vision_pwil.system.cli import run
+from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Row, Run
@@ -32,6 +33,7 @@ from vision_pwil.tcc.sampling import split
 from vision_pwil.tcc.trainer import Trainer
 from vision_pwil.tcc.videos import read_videos
 
+_COLUMNS = ("updates", "tau_train", "tau_validation", "seconds")  # of the curve
 _LOG_EVERY = 20  # updates between two points of the loss
 # Median distance from a held-out frame to the nearest training frame, in the encoder that is kept. TCC leaves the scale
 # of an embedding open; at this one the paper's beta of 1 gives an expert about half of the largest reward: the frames
@@ -78,8 +80,10 @@ class Session:
         self.seconds = 0.0
         if folder.checkpoint.exists():
             tensors, values = checkpoint.load(folder.checkpoint)
-            self.trainer.load(tensors, values["updates"])
-            self.rows, self.seconds = values["rows"], values["seconds"]
+            with parsing(folder.checkpoint, "checkpoint of this run"):
+                self.trainer.load(tensors, int(values["updates"]))
+                self.rows = [{name: row[name] + 0 for name in _COLUMNS} for row in values["rows"]]
+                self.seconds = float(values["seconds"])
 
     @property
     def best(self) -> Row | None:
@@ -122,7 +126,7 @@ class Session:
         updates, before = self.trainer.updates, self.best
         embedded = [self.trainer.product.embed(video) for video in self.videos]
         train, validation = (kendall_tau([embedded[i] for i in part]) for part in (self.training, self.held_out))
-        row = {"updates": updates, "tau_train": train, "tau_validation": validation, "seconds": round(self.seconds, 1)}
+        row = dict(zip(_COLUMNS, (updates, train, validation, round(self.seconds, 1)), strict=True))
         self.rows.append(row)
         writer.add_scalar("tau/train", train, updates)
         writer.add_scalar("tau/validation", validation, updates)

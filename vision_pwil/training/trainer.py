@@ -20,6 +20,7 @@ from vision_pwil.agents.protocol import Act, Agent
 from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
@@ -245,7 +246,9 @@ class Trainer:
 
     def _load(self) -> None:
         tensors, values = checkpoint.load(self.run.checkpoint)
-        self.agent.load_state_dict(tensors)
-        self.step, self.episode, self.updates = values["step"], values["episode"], values["updates"]
-        self.replay.load(self.run.replay, values["replay"])
-        self.replay.rng.bit_generator.state = values["sampling"]
+        with parsing(self.run.checkpoint, "checkpoint of this run"):
+            self.agent.load_state_dict(tensors)
+            names = ("step", "episode", "updates", "replay")
+            self.step, self.episode, self.updates, count = (int(values[name]) for name in names)
+            self.replay.rng.bit_generator.state = values["sampling"]
+        self.replay.load(self.run.replay, count)
