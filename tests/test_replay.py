@@ -181,6 +181,11 @@ def test_a_segment_of_another_replay_is_refused(tmp_path):
         Replay(100, 3, 1, seed=0).load(tmp_path, 11)
 
 
+def test_a_replay_that_cannot_fit_is_refused():
+    with pytest.raises(InputError, match=r"--replay-capacity 1,000,000,000,000 takes .* GiB .* give at most"):
+        Replay(10**12, 300, 17, seed=0)
+
+
 def test_saving_a_million_transitions_again_takes_under_a_second(tmp_path):
     replay = Replay(1_000_000, 40, 28, seed=0)
     replay.count = replay._saved = 1_000_000  # as after a save of them

@@ -193,11 +193,11 @@ def test_a_run_clears_away_what_a_killed_process_left(tmp_path):
 
 
 def test_complaints_name_the_file_once(tmp_path):
-    with pytest.raises(InputError, match="^x: it is bad$"), parsing("x", "thing"):
+    with pytest.raises(InputError, match=r"^x: it is bad$"), parsing("x", "thing"):
         raise InputError("it is bad")
-    with pytest.raises(InputError, match="^x/y is bad$"), parsing("x", "thing"):
+    with pytest.raises(InputError, match=r"^x/y is bad$"), parsing("x", "thing"):
         raise InputError("x/y is bad")
-    with pytest.raises(InputError, match="^x is not a readable thing: 'step'.$"), parsing("x", "thing"):
+    with pytest.raises(InputError, match=r"^x is not a readable thing: 'step'\.$"), parsing("x", "thing"):
         raise KeyError("step")
     with pytest.raises(InputError, match="folder"):
         require_file(tmp_path)

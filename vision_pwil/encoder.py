@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing
+from vision_pwil.system.settings import Settings, Whole, restore
 
 SIZE = 84
 FRAME_SHAPE = (SIZE, SIZE, 3)
@@ -21,20 +22,20 @@ _FORMAT = "vision_pwil.encoder.2"
 
 
 @dataclass(frozen=True)
-class Provenance:
+class Provenance(Settings):
     """Where an encoder's weights come from; travels in the metadata of its file."""
 
     render_fingerprint: str | None = None
     """Fingerprint of the render settings of the training frames; other frames give meaningless distances."""
     demonstrations: str | None = None
     """Checksum of the demonstrations it was trained and validated on."""
-    validation: tuple[int, ...] = ()
+    validation: tuple[Whole, ...] = ()
     """Indices of the episodes held out for validation; the training episodes are all the others."""
     tau_train: float | None = None
     """Kendall's tau over the training videos."""
     tau_validation: float | None = None
     """Kendall's tau over the validation videos."""
-    updates: int = 0
+    updates: Whole = 0
     """Gradient updates behind these weights."""
     settings: Mapping[str, Any] | None = None
     """The training settings, as plain values."""
@@ -115,6 +116,5 @@ class Encoder(nn.Module):
         except RuntimeError:
             raise InputError(f"The weights in {path} do not fit the encoder's network; train it anew.") from None
         with parsing(path, "encoder file"):
-            provenance = values["provenance"]
-            encoder.provenance = Provenance(**{**provenance, "validation": tuple(provenance["validation"])})
+            encoder.provenance = restore(Provenance, values["provenance"])
         return encoder.eval()

@@ -18,6 +18,7 @@ from vision_pwil.sac.networks import backward, shapes
 from vision_pwil.system.board import Board
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.run import Run
+from vision_pwil.system.settings import Count, Positive, Settings
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, Transitions
 from vision_pwil.training.rollout import TaskFactory
@@ -27,12 +28,12 @@ __all__ = ["BC", "BCConfig", "act", "clone"]
 
 
 @dataclass(frozen=True)
-class BCConfig:
+class BCConfig(Settings):
     """Behavioural cloning's own settings."""
 
-    hidden: tuple[int, ...] = (128, 64)
+    hidden: tuple[Count, ...] = (128, 64)
     """Units of the hidden layers, ReLU (the paper's appendix "BC Implementation")."""
-    learning_rate: float = 1e-4
+    learning_rate: Positive = 1e-4
     """Adam's learning rate (grid: 1e-5, 1e-4, 1e-3)."""
 
 

@@ -77,10 +77,10 @@ def parsing(path: str | Path, kind: str) -> Iterator[None]:
         if str(error).startswith(str(path)):  # it names the file already, or one inside this folder
             raise
         raise InputError(f"{path}: {error}") from None
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist.") from None
-    except PermissionError:
-        raise InputError(f"{path} may not be read: check its permissions.") from None
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename or path} does not exist.") from None
+    except PermissionError as error:
+        raise InputError(f"{error.filename or path} may not be read: check its permissions.") from None
     except MemoryError:
         raise InputError(f"{path} claims to hold more than fits into memory; the {kind} may be damaged.") from None
     except Exception as error:
@@ -151,4 +151,8 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 def sha256(path: str | Path) -> str:
     """Checksum of a file's bytes."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -26,6 +26,7 @@ from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Row, Run
+from vision_pwil.system.settings import Count, Settings, Whole
 from vision_pwil.tcc.alignment import kendall_tau, typical_distance
 from vision_pwil.tcc.board import write_alignment, write_projector
 from vision_pwil.tcc.recipes import RECIPES, Recipe
@@ -42,7 +43,7 @@ _TYPICAL_DISTANCE = 0.25
 
 
 @dataclass(frozen=True)
-class TrainConfig:
+class TrainConfig(Settings):
     """One training."""
 
     demos: Path
@@ -53,17 +54,17 @@ class TrainConfig:
     """Where the settings start from; each of them may be changed beside it."""
     settings: Recipe = field(default_factory=Recipe)
     """The recipe's settings."""
-    validation: int = 5
+    validation: Count = 5
     """Videos held out to choose the encoder (the paper held out 5 of 25)."""
-    fold: int = 0
+    fold: Whole = 0
     """Which part of the shuffled videos is held out: 0 to 4 with 5 of 25."""
-    iteration: int = 1_000
+    iteration: Count = 1_000
     """Updates between two measurements of tau (the paper's iteration); the run is saved then, too."""
-    patience: int | None = None
+    patience: Count | None = None
     """Stop early after so many iterations without a better validation tau; None goes on to the end."""
-    seed: int = 0
+    seed: Whole = 0
     """Of the split, the initial weights, and the batches."""
-    threads: int | None = None
+    threads: Count | None = None
     """Of torch; None takes one for each core. The same number repeats a run to the last bit."""
 
 

@@ -8,7 +8,7 @@ import torch
 
 from vision_pwil.agents.protocol import Batch
 from vision_pwil.rewards.reward import fold_absorbing
-from vision_pwil.system import checkpoint
+from vision_pwil.system import checkpoint, machine
 from vision_pwil.system.errors import InputError
 
 
@@ -70,6 +70,12 @@ class Replay:
     """
 
     def __init__(self, capacity: int, observation_size: int, action_size: int, seed: int) -> None:
+        needed, there = 4 * capacity * (2 * observation_size + action_size + 2), machine.memory()
+        if needed > there:
+            raise InputError(
+                f"--replay-capacity {capacity:,} takes {needed / 2**30:,.0f} GiB of memory, and there are "
+                f"{there / 2**30:,.0f} GiB: give at most {capacity * there // (2 * needed):,}."
+            )
         self.capacity = capacity
         self.count = 0  # transitions ever added
         self.rng = np.random.default_rng(seed)
