@@ -142,7 +142,7 @@ def test_a_recipe_is_not_the_name_of_one():
 
 
 def test_the_support_of_values_has_two_ends():
-    with pytest.raises(InputError, match="--value-min .* must be below --value-max"):
+    with pytest.raises(InputError, match=r"--value-min 2\.0 must be below --value-max 2\.0"):
         D4PGConfig(value_min=2.0, value_max=2.0)
 
 

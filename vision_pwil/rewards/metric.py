@@ -55,7 +55,13 @@ class StandardizedEuclidean:
             raise InputError(
                 f"The demonstrations are empty or not a table: expected points of shape (n, d), got {atoms.shape}."
             )
-        deviation = atoms.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not finite, and refused next
+            deviation = atoms.std(axis=0)
+        if not np.isfinite(deviation).all():
+            raise InputError(
+                "The demonstrations hold values that are not finite, or too large for a deviation, in dimension"
+                f" {int(np.argmin(np.isfinite(deviation)))}: remove or mend them."
+            )
         return cls(np.where(deviation > CONSTANT, np.maximum(deviation, least), 1.0))
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
