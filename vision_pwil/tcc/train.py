@@ -5,7 +5,6 @@ Works on any demonstrations with frames (a folder of videos too); those of the d
 TensorBoard events, and a checkpoint from which the same command goes on, bit for bit, after an interruption.
 """
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -22,6 +21,7 @@ from vision_pwil.encoder import Provenance
 from vision_pwil.system import checkpoint, choices
 from vision_pwil.system.board import open_writer
 from vision_pwil.system.cli import run
+from vision_pwil.system.errors import Interrupted
 from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
@@ -100,7 +100,7 @@ class Session:
         return patience is not None and best is not None and len(self.rows) - 1 - self.rows.index(best) >= patience
 
     def run(self) -> None:
-        """Go on to the end, or until Ctrl-C, which saves."""
+        """Go on to the end, or until Ctrl-C, which saves and raises `Interrupted`."""
         trainer, last = self.trainer, self.config.settings.updates
         started = time.perf_counter() - self.seconds
         writer = open_writer(self.folder.events, trainer.updates)
@@ -120,8 +120,7 @@ class Session:
                         bar.set_postfix_str(f"tau {row['tau_train']:.3f} train, {row['tau_validation']:.3f} validation")
             if not self.finished:
                 self._save()
-                bar.write(f"Saved after {trainer.updates} updates; the same command goes on.", file=sys.stderr)
-                raise KeyboardInterrupt
+                raise Interrupted(f"Stopped and saved after {trainer.updates} updates; the same command goes on.")
 
     def _measure(self, writer: SummaryWriter) -> Row:
         updates, before = self.trainer.updates, self.best
