@@ -60,7 +60,7 @@ class TrainConfig(Settings):
     """Which part of the shuffled videos is held out: 0 to 4 with 5 of 25."""
     iteration: Count = 1_000
     """Updates between two measurements of tau (the paper's iteration); the run is saved then, too."""
-    patience: Count | None = None
+    patience: Whole | None = None
     """Stop early after so many iterations without a better validation tau; None goes on to the end."""
     seed: Whole = 0
     """Of the split, the initial weights, and the batches."""
