@@ -1,7 +1,7 @@
 """A checkpoint: named tensors and a few plain values in one safetensors file that is whole, checked, or not there.
 
-The file's metadata hold the values as JSON and a checksum over them and over every tensor's name, type, shape and
-bytes. Checkpoints, policies, tasks, encoders and segments of the replay are such files.
+The file's metadata hold one JSON object, `record`: the values, and a checksum over them and over every tensor's name,
+type, shape and bytes. Checkpoints, policies, tasks, encoders and segments of the replay are such files.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from vision_pwil.system.files import DAMAGED, NO_CHECKSUM, parse_json, parsing, 
 def save(path: str | Path, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
     """Write tensors, and values that JSON can hold."""
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    text = json.dumps(values, allow_nan=False)
-    # In memory first: what safetensors says of a full disk is not an OSError.
-    content = serialize(tensors, {"values": text, "sha256": _checksum(tensors, text)})
+    values = json.loads(json.dumps(values, allow_nan=False))
+    record = json.dumps({"sha256": _checksum(tensors, values), "values": values})
+    content = serialize(tensors, {"record": record})  # not to the file: a full disk would not be an OSError
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
@@ -34,19 +34,21 @@ def load(path: str | Path, kind: str = "checkpoint") -> tuple[dict[str, torch.Te
     with parsing(path, f"{kind} of this package"):
         require_file(path)
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
+            metadata = file.metadata() or {}  # one entry only: safetensors writes more in any order
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
-        if not {"values", "sha256"} <= metadata.keys():
+        if "record" not in metadata:
             raise InputError(NO_CHECKSUM)
-        if metadata["sha256"] != _checksum(tensors, metadata["values"]):
+        record = parse_json(metadata["record"])
+        values = dict(record["values"])
+        if record["sha256"] != _checksum(tensors, values):
             raise InputError(DAMAGED)
-        return tensors, parse_json(metadata["values"])
+        return tensors, values
 
 
-def _checksum(tensors: Mapping[str, torch.Tensor], values: str) -> str:
+def _checksum(tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> str:
     names = sorted(tensors)
     described = [[name, str(tensors[name].dtype), list(tensors[name].shape)] for name in names]
-    digest = hashlib.sha256(json.dumps([values, described]).encode())
+    digest = hashlib.sha256(json.dumps([values, described], sort_keys=True).encode())
     for name in names:
         digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -120,7 +120,7 @@ class Session:
                         bar.set_postfix_str(f"tau {row['tau_train']:.3f} train, {row['tau_validation']:.3f} validation")
             if not self.finished:
                 self._save()
-                raise Interrupted(f"Stopped and saved after {trainer.updates} updates; the same command goes on.")
+                raise Interrupted(f"Saved after {trainer.updates} updates; the same command goes on.")
 
     def _measure(self, writer: SummaryWriter) -> Row:
         updates, before = self.trainer.updates, self.best
