@@ -147,7 +147,7 @@ def test_cloning_stops_cleanly_also_where_ctrl_c_is_ignored(number, demos, tmp_p
         (["--env", "Walker2d-v5"], f"The demonstrations are of {ENV}, not of Walker2d-v5"),
         (["--num-demos", "3"], "3 demonstrations were asked for, and there are 2"),
         (["--ablation", "nofill", "--prefill", "10"], "--prefill"),
-        (["--min-std", "-0.1"], "--min-std must be 0 or more"),
+        (["--min-std", "-0.1"], "--min-std must be a number at least 0, not -0.1"),
         (["--ablation", "l2", "--min-std", "0.1"], "--min-std bounds what states are divided by"),
         (["--dimensions", "3", "11"], "--dimensions 3 11 does not name dimensions of a state, each once: give numbers"),
         (["--dimensions", "4", "4"], "--dimensions 4 4 does not name dimensions"),

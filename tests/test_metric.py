@@ -37,3 +37,9 @@ def test_wrong_dimension_gets_one_sentence():
         StandardizedEuclidean.of(np.zeros((2, 3)))(np.zeros(4))
     with pytest.raises(InputError, match="empty"):
         StandardizedEuclidean.of(np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("large", [1e308, 1e200, np.inf])
+def test_a_spread_that_overflows_is_refused(large):
+    with pytest.raises(InputError, match="in dimension 1"):
+        StandardizedEuclidean.of([[0.0, large], [1.0, -large]])

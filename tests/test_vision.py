@@ -23,6 +23,8 @@ def test_make_grid_places_the_pictures_in_rows() -> None:
 
 
 def test_importing_twice_and_torchvision_afterwards_is_harmless() -> None:
-    code = "from vision_pwil.system import vision; import importlib, torchvision; importlib.reload(vision); print('fine')"
+    code = (
+        "from vision_pwil.system import vision; import importlib, torchvision; importlib.reload(vision); print('fine')"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert result.stdout.strip() == "fine", result.stderr

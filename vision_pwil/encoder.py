@@ -2,7 +2,6 @@
 
 import copy
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,36 +9,36 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing
+from vision_pwil.system.files import parsing
+from vision_pwil.system.settings import Settings, Whole, restore
 
 SIZE = 84
 """Height and width of a frame, unless the mean frame has another (appendix "Embedding")."""
 SMALLEST = 36
 """Least height and width that the convolutions can take."""
 EMBEDDING = 32
-_FORMAT = "vision_pwil.encoder.1"
+_FORMAT = "vision_pwil.encoder.2"
 
 
 @dataclass(frozen=True)
-class Provenance:
+class Provenance(Settings):
     """Where an encoder's weights come from; travels in the metadata of its file."""
 
     render_fingerprint: str | None = None
     """Fingerprint of the render settings of the training frames; other frames give meaningless distances."""
     demonstrations: str | None = None
     """Checksum of the demonstrations it was trained and validated on."""
-    validation: tuple[int, ...] = ()
+    validation: tuple[Whole, ...] = ()
     """Indices of the episodes held out for validation; the training episodes are all the others."""
     tau_train: float | None = None
     """Kendall's tau over the training videos."""
     tau_validation: float | None = None
     """Kendall's tau over the validation videos."""
-    updates: int = 0
+    updates: Whole = 0
     """Gradient updates behind these weights."""
     settings: Mapping[str, Any] | None = None
     """The training settings, as plain values."""
@@ -121,28 +120,23 @@ class Encoder(nn.Module):
 
     def save(self, path: str | Path) -> None:
         """Write weights, normalisation and provenance to one safetensors file."""
-        tensors = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
-        with replacing(path) as temporary:
-            save_file(tensors, temporary, {"format": _FORMAT, "provenance": json.dumps(asdict(self.provenance))})
+        checkpoint.save(path, self.state_dict(), {"format": _FORMAT, "provenance": asdict(self.provenance)})
 
     @classmethod
     def load(cls, path: str | Path) -> "Encoder":
         """Read an encoder file back, exactly."""
-        try:
-            with safe_open(path, "pt") as file:
-                metadata = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        except (OSError, SafetensorError) as error:
-            raise InputError(f"Cannot read the encoder file {path}: {error}.") from None
-        if metadata.get("format") != _FORMAT:
-            raise InputError(f"{path} is not an encoder file of this package; make one with vision_pwil.tcc.train.")
+        tensors, values = checkpoint.load(path, "encoder file")
+        if values.get("format") != _FORMAT:
+            raise InputError(
+                f"{path} is not an encoder file of this package; make one with `vision-pwil encoder train`."
+            )
         try:
             encoder = cls(tensors["mean"].permute(1, 2, 0).numpy())
             encoder.load_state_dict(tensors)
         except (RuntimeError, KeyError, IndexError):
             raise InputError(f"The weights in {path} do not fit the encoder's network; train it anew.") from None
-        provenance = json.loads(metadata["provenance"])
-        encoder.provenance = Provenance(**{**provenance, "validation": tuple(provenance["validation"])})
+        with parsing(path, "encoder file"):
+            encoder.provenance = restore(Provenance, values["provenance"])
         return encoder.eval()
 
 

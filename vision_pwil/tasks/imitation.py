@@ -142,7 +142,7 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
         raise InputError("No encoder comes with these demonstrations: name one with --encoder.")
     session = train_encoder(EncoderConfig(demos=config.demos or Path(), out=run / "encoder"), demonstrations)
     if not session.finished:
-        raise Interrupted
+        raise Interrupted("The encoder is saved; the same command goes on.")
     return Encoder.load(session.encoder_path)
 
 

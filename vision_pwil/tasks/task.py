@@ -11,6 +11,7 @@ from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.envs.flat import FlatEnv, require_registered
 from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Whole, restore
 from vision_pwil.tasks.atoms import Atoms, Compare, Ending
 from vision_pwil.tasks.observation import Observation
 
@@ -21,10 +22,10 @@ OWN_REWARD = "task"
 
 
 @dataclass(frozen=True)
-class TaskConfig:
+class TaskConfig(Settings):
     """What is compared, how an episode ends, what the policy sees, and the reward."""
 
-    horizon: int | None = None
+    horizon: Count | None = None
     """T, the steps of the longest episode; by default the environment's own limit."""
     env_options: tuple[str, ...] = ()
     """Arguments for the environment's constructor, each as NAME=VALUE."""
@@ -37,35 +38,32 @@ class TaskConfig:
     """Entry of the environment's `info` that says the task is done; it ends the episode. By default, termination."""
     watch: tuple[str, ...] = ()
     """Other entries of `info` to report: the highest value in an episode."""
-    alpha: float = 5.0
+    alpha: Positive = 5.0
     """Largest reward of a step (section "Implementation": 5)."""
-    beta: float = 5.0
+    beta: Positive = 5.0
     """How fast the reward falls with the cost (section "Implementation": 5; on embeddings 1)."""
     standardized: bool = True
     """Divide each dimension of states and actions by its standard deviation over the demonstrations (off: PWIL-L2)."""
-    min_std: float = 0.0
+    min_std: NotNegative = 0.0
     """Minimum standard deviation that a dimension is divided by in the reward's distance. Not in the paper: where the
     expert holds a joint still (Ant-v5, to 0.001 rad), nothing else of a pose counts without it."""
-    dimensions: tuple[int, ...] = ()
+    dimensions: tuple[Whole, ...] = ()
     """State dimensions the reward compares, counted from 0 (default: all). One demonstration shows one place of a target
     that moves: Reacher's fingertip from its target is 8 9."""
     observe: Literal["state", "embedding"] = "state"
     """What the policy sees: the environment's state, or what a robot would see, which is the encoder's embedding of the
     present and the previous decision's frame and its own joints (--proprioception), and nothing of the scene's state."""
-    proprioception: tuple[int, ...] = ()
+    proprioception: tuple[Whole, ...] = ()
     """Dimensions of the state that are the robot's own, counted from 0, for --observe embedding."""
     time_feature: bool = False
     """Let the policy see t/T (Pardo et al. 2018, "Time limits in reinforcement learning"): the reward depends on what
     the episode has used up, which the state does not tell. Not in the paper."""
-    point_interval: int = 1
+    point_interval: Count = 1
     """Steps for each point that the reward sees while training (evaluations see them all). Each carries the mass of the
     steps it stands for; of frames, most need not be drawn and encoded. The paper: 1."""
 
     def __post_init__(self) -> None:
-        if self.point_interval < 1:
-            raise InputError(f"--point-interval must be at least 1, not {self.point_interval}.")
-        if self.min_std < 0:
-            raise InputError(f"--min-std must be 0 or more, not {self.min_std}.")
+        super().__post_init__()
         if self.min_std and (not self.standardized or self.compare == "frames"):
             raise InputError("--min-std bounds what states are divided by, and here they are not: leave it at 0.")
         if self.dimensions and self.compare == "frames":
@@ -156,11 +154,10 @@ class Task:
         arrays, plain = checkpoint.load(path)
         try:
             config = plain["config"]
-            lists = {name: tuple(config[name]) for name in ("env_options", "watch", "dimensions", "proprioception")}
             task = cls(
                 require_registered(str(plain["env"])),
                 str(plain["reward"]),
-                TaskConfig(**{**config, **lists}),
+                restore(TaskConfig, config),
                 Atoms(arrays["points"].numpy(), arrays["weights"].numpy()) if arrays else None,
                 Encoder.load(folder / ENCODER) if config["compare"] == "frames" else None,
                 bool(plain["absorbing_bit"]),

@@ -16,7 +16,7 @@ from vision_pwil.tcc.recipes import Recipe
 _FAIR = 0.15  # least share of the difference of two frames on either side of a composite's cut
 
 
-class Batch(NamedTuple):
+class VideoBatch(NamedTuple):
     """Frames of several videos, one video after the other."""
 
     frames: Tensor
@@ -50,7 +50,7 @@ def split(count: int, validation: int | None, fold: int, seed: int) -> tuple[lis
     return sorted(set(range(count)) - set(held_out)), held_out
 
 
-def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> Batch:
+def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> VideoBatch:
     """The batch of one update: whole videos, every `subsampling`-th frame from a random offset."""
     rng = np.random.default_rng((seed, update))
     # Videos come in pairs; when the batch wants more videos than there are, they come again.
@@ -69,7 +69,7 @@ def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> 
         lengths.append(len(index))
     parts = [*frames, *mixed]
     brightness = torch.tensor([*factors, *factors]).repeat_interleave(torch.tensor([len(part) for part in parts]))
-    return Batch(
+    return VideoBatch(
         torch.cat(parts),
         brightness[:, None, None, None].float(),
         torch.cat(time),
