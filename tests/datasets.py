@@ -57,6 +57,7 @@ def _steps(episode: int, steps: int) -> dict[str, object]:
         "episode_index": np.full(steps, episode),
         "index": np.arange(steps),
         "task_index": np.full(steps, episode % 2),
+        "action.note": ["by hand"] * steps,
     }
 
 

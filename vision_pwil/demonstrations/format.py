@@ -71,11 +71,8 @@ def recognises(path: Path) -> bool:
     """A zip file with metadata, or one that is named as this package names its own."""
     if not (path.is_file() and starts(path, b"PK")):
         return False
-    try:
-        with zipfile.ZipFile(path) as file:
-            return "metadata.json" in file.namelist() or path.suffix == ".demos"
-    except Exception:  # damage has many names; reading tells of it
-        return path.suffix == ".demos"
+    with parsing(path, "archive of arrays"), zipfile.ZipFile(path) as file:
+        return "metadata.json" in file.namelist() or path.suffix == ".demos"
 
 
 def load(path: str | Path) -> Demonstrations:

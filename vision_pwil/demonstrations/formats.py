@@ -15,7 +15,7 @@ class Format(NamedTuple):
     name: str
     """As in "x is not a readable <name>"."""
     recognises: Callable[[Path], bool]
-    """Whether a file or folder is in this format, by a look at its content; it raises nothing."""
+    """Whether a file or folder is in this format, by a look at its content; of a damaged file it complains itself."""
     read: Callable[[Path, Options], Demonstrations]
     """Complaints need not name the path, and damage may raise anything: `reader.read` makes a sentence of it."""
     takes: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 
 from vision_pwil.demonstrations.episode import Array
-from vision_pwil.demonstrations.parsing import starts
+from vision_pwil.demonstrations.parsing import parsing, starts
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
 
@@ -22,14 +22,11 @@ def is_hdf5(path: Path) -> bool:
 
 
 def names(path: Path, group: str = "/") -> list[str]:
-    """What a group of a file holds; nothing where the file is not HDF5, is damaged, or has no such group."""
+    """What a group of a file holds; nothing where the file is not HDF5 or has no such group."""
     if not is_hdf5(path):
         return []
-    try:
-        with h5py.File(path, "r") as file:
-            return list(member(file, group))
-    except Exception:  # damage has many names; the reader of the last layout tells of it
-        return []
+    with parsing(path, "HDF5 file"), h5py.File(path, "r") as file:
+        return list(file if group == "/" else subgroup(file, group) or ())
 
 
 def numbered(names: list[str], prefix: str) -> list[str]:
@@ -40,8 +37,6 @@ def numbered(names: list[str], prefix: str) -> list[str]:
 
 def member(group: Any, name: str) -> Any:
     """A member that lies in this file, or None: a link to another file is not followed."""
-    if name == "/":
-        return group
     if name not in group:
         return None
     if not isinstance(group.get(name, getlink=True), h5py.HardLink):

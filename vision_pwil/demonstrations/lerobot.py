@@ -26,7 +26,7 @@ from vision_pwil.demonstrations import films, tables
 from vision_pwil.demonstrations.clips import Clip, decode
 from vision_pwil.demonstrations.episode import Array, Demonstrations
 from vision_pwil.demonstrations.options import Options, pick_camera
-from vision_pwil.demonstrations.parsing import Parts, each, parsing
+from vision_pwil.demonstrations.parsing import Parts, each, parsing, read_json
 from vision_pwil.demonstrations.pictures import open_picture
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
@@ -76,7 +76,7 @@ class _Info:
     """`meta/info.json`: the version, the frames a second, and the cameras with how each is stored."""
 
     def __init__(self, root: Path) -> None:
-        info = _json(root / "meta" / "info.json")
+        info = read_json(root / "meta" / "info.json")
         self.version = str(info.get("codebase_version"))
         if self.version.removeprefix("v").split(".")[0] not in ("2", "3"):
             raise InputError(
@@ -100,7 +100,7 @@ class _Steps:
     def __init__(self, root: Path) -> None:
         self.files = sorted((root / "data").rglob("*.parquet"))
         if not self.files:
-            raise InputError("it has no Parquet files under data: is the dataset complete?")
+            raise InputError("it has no Parquet files under data: the dataset is not complete.")
         allowance = memory.Allowance()
         read = []
         for file in self.files:
@@ -123,7 +123,7 @@ class _Steps:
         span = self._span(index)
         columns = {name: column[span] for name, column in self._columns.items()}
         if not np.array_equal(columns["frame_index"][:, 0], np.arange(span.stop - span.start)):
-            raise InputError(f"the steps of episode {index} are not numbered from 0 on: is the dataset complete?")
+            raise InputError(f"the steps of episode {index} are not numbered from 0 on: the dataset is not complete.")
         return columns
 
     def rows(self, index: int) -> tuple[Path, int, int]:
@@ -203,20 +203,11 @@ def _owner(path: Path) -> Path | None:
     for folder in list(path.absolute().parents)[:4]:
         if _is_dataset(folder):
             with contextlib.suppress(InputError, KeyError):
-                return folder if str(_json(folder / "meta" / "info.json")["codebase_version"]) >= "v3" else None
+                return folder if str(read_json(folder / "meta" / "info.json")["codebase_version"]) >= "v3" else None
     return None
-
-
-def _text(path: Path) -> str:
-    memory.require(path.stat().st_size)
-    return path.read_text(encoding="utf-8")
-
-
-def _json(path: Path) -> dict[str, Any]:
-    with parsing(path, "JSON file"):
-        return dict(json.loads(_text(path)))
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     with parsing(path, "JSON file"):
-        return [dict(json.loads(line)) for line in _text(path).splitlines() if line.strip()]
+        memory.require(path.stat().st_size)
+        return [dict(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

@@ -19,9 +19,9 @@ from PIL import Image
 from vision_pwil.demonstrations import hdf5
 from vision_pwil.demonstrations.episode import Demonstrations, adroit_env_id
 from vision_pwil.demonstrations.minari_space import Leaf, described, guessed
-from vision_pwil.demonstrations.minari_storage import Stored, in_file, in_folders, read_json
+from vision_pwil.demonstrations.minari_storage import Stored, in_file, in_folders
 from vision_pwil.demonstrations.options import Options, pick_camera
-from vision_pwil.demonstrations.parsing import Parts, columns, each
+from vision_pwil.demonstrations.parsing import Parts, columns, each, read_json
 from vision_pwil.demonstrations.pictures import open_picture, picture_of, stack
 from vision_pwil.system.errors import InputError
 

@@ -1,6 +1,5 @@
 """Episodes of a Minari dataset as they are stored: groups of one HDF5 file, or folders of Arrow or Parquet files."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import pyarrow as pa
 from vision_pwil.demonstrations import hdf5, tables
 from vision_pwil.demonstrations.episode import Array
 from vision_pwil.demonstrations.minari_space import Leaf
-from vision_pwil.demonstrations.parsing import parsing
+from vision_pwil.demonstrations.parsing import parsing, read_json
 from vision_pwil.demonstrations.pictures import check_size
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
@@ -142,9 +141,3 @@ def _table_state(folder: Path, infos: Any) -> dict[str, Array]:
         return {}
     known = [name for name in hdf5.STATE if infos.type.get_field_index(name) >= 0]
     return {name: tables.numbers(infos.field(name)[:1], name)[0] for name in known}
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object."""
-    memory.require(path.stat().st_size)
-    return dict(json.loads(path.read_text(encoding="utf-8")))

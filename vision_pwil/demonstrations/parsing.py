@@ -1,5 +1,6 @@
 """What all readers share: untrusted files become either Demonstrations or one clear sentence."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vision_pwil.demonstrations.episode import Array, Episode, vector_dtype
+from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.memory import Allowance
 
 Item = TypeVar("Item")
 Parts = dict[str, Any]
@@ -40,6 +41,13 @@ def parsing(path: str | Path, kind: str) -> Iterator[None]:
         raise InputError(f"{path} is not a readable {kind}: {reason[:200].rstrip('.')}.") from None
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object."""
+    with parsing(path, "JSON file"):
+        memory.require(path.stat().st_size)
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
 def starts(path: Path, magic: bytes) -> bool:
     """Whether the file begins with these bytes."""
     with path.open("rb") as file:
@@ -51,7 +59,7 @@ def each(make: Callable[[Item], Parts], items: Iterable[Item]) -> tuple[Episode,
 
     Every array of every episode counts as it will lie in memory, also where a small file shows one array many times.
     """
-    allowance = Allowance()
+    allowance = memory.Allowance()
     episodes = []
     for number, item in enumerate(items):
         try:

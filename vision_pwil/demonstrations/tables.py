@@ -10,12 +10,13 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from vision_pwil.demonstrations.episode import Array
-from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.memory import Allowance
 
 _LISTS = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)
-_ROWS = 1024  # read at a time
+_ROWS = 100
+"""Read at a time: a number that repeats takes a few bytes of a Parquet file, so only what was read can be counted. (The
+counts in the file's own metadata are no way out: looking at damaged ones ends the process, in pyarrow 26.)"""
 
 
 def table(path: Path, columns: Sequence[str] | None = None, allowance: Allowance | None = None) -> pa.Table:
@@ -43,19 +44,8 @@ def _batches(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBat
             parquet = pq.ParquetFile(file)
             known = parquet.schema_arrow.names
             known = known if columns is None else [name for name in columns if name in known]
-            _check_length(parquet.metadata, known)
-            yield from parquet.iter_batches(_ROWS, columns=known)
-
-
-def _check_length(metadata: Any, columns: Sequence[str]) -> None:
-    """A number that repeats takes a few bytes of a Parquet file, however often: count the numbers, not the bytes."""
-    total = 0
-    for group in (metadata.row_group(number) for number in range(metadata.num_row_groups)):
-        for column in (group.column(number) for number in range(group.num_columns)):
-            # Of a list the path is "name.list.element"; names themselves have dots.
-            if any(column.path_in_schema == name or column.path_in_schema.startswith(f"{name}.") for name in columns):
-                total += column.num_values * 4
-    memory.require(total)
+            for batch in parquet.iter_batches(_ROWS, columns=known):
+                yield batch.select(known)  # asked for "action", Arrow gives "action.note" as well
 
 
 def values(path: Path, column: str, first: int, last: int) -> Iterator[Any]:
@@ -75,9 +65,7 @@ def numbers(column: Any, what: str) -> Array:
     """A column of numbers, or of lists of them (of lists), one row for each step: (n, k)."""
     values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     rows = len(values)
-    while (
-        pa.types.is_fixed_size_list(values.type) or pa.types.is_list(values.type) or pa.types.is_large_list(values.type)
-    ):
+    while any(is_list(values.type) for is_list in _LISTS):
         if values.null_count:
             raise InputError(f"the column {what!r} has empty rows.")
         if not pa.types.is_fixed_size_list(values.type) and len(values.value_lengths().unique()) > 1:
