@@ -15,6 +15,7 @@ from vision_pwil.agents.protocol import Agent
 from vision_pwil.demonstrations import ASSETS, Demonstrations, choose, read, subsample
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.flat import FlatEnv
+from vision_pwil.envs.replaying import replayed
 from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
@@ -112,6 +113,9 @@ def find_demonstrations(config: ImitationConfig, env: FlatEnv) -> Demonstrations
     if not (pixels and demonstrations.has("frames")):
         if preset.replay is not None and demonstrations.has("initial_state"):
             demonstrations = preset.replay(demonstrations, config.task.make_options, pixels)
+        elif pixels and demonstrations.has("initial_state"):
+            drawing = make_env(config, render_mode="rgb_array")
+            demonstrations = replayed(demonstrations, drawing, find_success(config.task, drawing))
         elif pixels:
             raise InputError(
                 f"{path} has no frames, and {config.env} cannot replay it to make them: give videos, or compare states "
