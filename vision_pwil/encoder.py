@@ -75,7 +75,7 @@ class Encoder(nn.Module):
         self.provenance = Provenance()
 
     def normalise(self, frames: Tensor, brightness: Tensor | float = 1.0) -> Tensor:
-        """Frames (n,height,width,3) of values 0 to 255 as the network's input, channels first in channels-last memory."""
+        """Frames (n,height,width,3) of values 0 to 255 as the network's input, channels-last in memory."""
         pixels = frames.permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.channels_last)
         return pixels.mul(brightness / self.scale).sub_(self.mean / self.scale)
 

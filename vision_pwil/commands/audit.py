@@ -1,7 +1,7 @@
 """Does a reward rank behaviour? Asked before anyone spends hours of RL on it: `vision-pwil audit`.
 
-With --env it audits the very reward that `vision-pwil train` would train on, with idle play in the environment; without,
-videos alone. Prints a table and a verdict, and writes a picture.
+With --env it audits the very reward that `vision-pwil train` would train on, with idle play in the environment;
+without, videos alone. Prints a table and a verdict, and writes a picture.
 """
 
 from collections.abc import Sequence

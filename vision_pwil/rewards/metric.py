@@ -58,8 +58,8 @@ class StandardizedEuclidean:
             std = atoms.std(axis=0)
         if not np.isfinite(std).all():
             raise InputError(
-                "The demonstrations hold values that are not finite, or too large for a standard deviation, in dimension"
-                f" {int(np.argmin(np.isfinite(std)))}: remove or mend them."
+                "The demonstrations hold values that are not finite, or too large for a standard deviation, in"
+                f" dimension {int(np.argmin(np.isfinite(std)))}: remove or mend them."
             )
         return cls(np.where(std > CONSTANT, np.maximum(std, min_std), 1.0))
 

@@ -57,7 +57,7 @@ class ImitationConfig(Choice):
     """Where frames are compared, film the final policy in large frames."""
     prefill: Whole = 0
     """Expert transitions in the replay before training, see `vision_pwil.training.prefill` (appendix A: 50,000 for
-    D4PG; appendix "Influence of the Direct RL Algorithm": none for SAC, and for TD3 1,000 on Reacher, Hopper, Walker2d).
+    D4PG; appendix "Influence of the Direct RL Algorithm": none for SAC; for TD3 1,000 on Reacher, Hopper, Walker2d).
     The ablation nofill sets 0 and plays 1,000 random steps first; a 0 of your own with D4PG wants --random-steps."""
     task: TaskConfig = field(default_factory=TaskConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)

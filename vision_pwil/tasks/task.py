@@ -48,11 +48,11 @@ class TaskConfig(Settings):
     """Minimum standard deviation that a dimension is divided by in the reward's distance. Not in the paper: where the
     expert holds a joint still (Ant-v5, to 0.001 rad), nothing else of a pose counts without it."""
     dimensions: tuple[Whole, ...] = ()
-    """State dimensions the reward compares, counted from 0 (default: all). One demonstration shows one place of a target
-    that moves: Reacher's fingertip from its target is 8 9."""
+    """State dimensions the reward compares, counted from 0 (default: all). One demonstration shows one place of a
+    target that moves: Reacher's fingertip from its target is 8 9."""
     observe: Literal["state", "embedding"] = "state"
-    """What the policy sees: the environment's state, or what a robot would see, which is the encoder's embedding of the
-    present and the previous decision's frame and its own joints (--proprioception), and nothing of the scene's state."""
+    """What the policy sees: the environment's state, or what a robot would see: the encoder's embedding of the present
+    and of the previous decision's frame and its own joints (--proprioception), and nothing of the scene's state."""
     proprioception: tuple[Whole, ...] = ()
     """Dimensions of the state that are the robot's own, counted from 0, for --observe embedding."""
     time_feature: bool = False

@@ -39,8 +39,8 @@ def check_views(demonstrations: Demonstrations, env: FlatEnv, folder: Path) -> N
     with replacing(path) as temporary:
         imageio.imwrite(temporary, side_by_side(np.asarray(demonstrations.episodes[0].frames)[0], seen))
     print(
-        f"The videos of {demonstrations.source} come from elsewhere: compare the first frame of one with what the camera "
-        f"sees here, side by side in {path}. Where they differ, the reward means little.",
+        f"The videos of {demonstrations.source} come from elsewhere: compare the first frame of one with what the "
+        f"camera sees here, side by side in {path}. Where they differ, the reward means little.",
         file=sys.stderr,
     )
 

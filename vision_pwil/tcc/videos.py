@@ -26,6 +26,6 @@ def require_videos(demonstrations: Demonstrations) -> None:
         shape = None if episode.frames is None else episode.frames.shape
         if shape is None or shape[0] < 2 or min(shape[1:3]) < SMALLEST:
             raise InputError(
-                f"Video {number} of {demonstrations.source} has frames of shape {shape}; the encoder needs two or more, "
-                f"of {SMALLEST}x{SMALLEST} pixels or more."
+                f"Video {number} of {demonstrations.source} has frames of shape {shape}; the encoder needs two or "
+                f"more, of {SMALLEST}x{SMALLEST} pixels or more."
             )
