@@ -14,14 +14,13 @@ from tqdm import tqdm
 from vision_pwil.demonstrations import format
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.demonstrations.episode import Demonstrations, Episode
-from vision_pwil.envs.camera import Camera, open_camera
+from vision_pwil.envs.camera import Camera
 from vision_pwil.envs.flat import FlatEnv
 from vision_pwil.system.errors import InputError
 
 
-def replayed(demonstrations: Demonstrations, env: FlatEnv, success: str | None) -> Demonstrations:
+def replayed(demonstrations: Demonstrations, env: FlatEnv, camera: Camera, success: str | None) -> Demonstrations:
     """The demonstrations with frames, cut where `success`, an entry of `info`, comes true; cached by content."""
-    camera = open_camera(env.env)
     name = env.env.spec.id if env.env.spec is not None else None
     key = [demonstrations.checksum, name, camera.fingerprint, success, format.VERSION, _versions()]
     file = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]

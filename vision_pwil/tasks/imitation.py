@@ -62,7 +62,8 @@ def imitate(config: ImitationConfig) -> Outcome:
         shown = choose(shown, config.num_demos, config.training.seed)
     encoder = None
     if shown and config.task.compare == "frames":
-        check_views(shown, make_env(config, render_mode="rgb_array"), path)
+        drawing = make_env(config, render_mode="rgb_array")
+        check_views(shown, drawing, Task(config.env, config.reward, config.task).camera(drawing), path)
         encoder = find_encoder(config, shown, path)
     settings = json.loads(json.dumps(asdict(config), default=str))
     checksums = {"demonstrations": shown.checksum if shown else None, "encoder": encoder.checksum if encoder else None}
@@ -115,7 +116,8 @@ def find_demonstrations(config: ImitationConfig, env: FlatEnv) -> Demonstrations
             demonstrations = preset.replay(demonstrations, config.task.make_options, pixels)
         elif pixels and demonstrations.has("initial_state"):
             drawing = make_env(config, render_mode="rgb_array")
-            demonstrations = replayed(demonstrations, drawing, find_success(config.task, drawing))
+            camera = Task(config.env, config.reward, config.task).camera(drawing)
+            demonstrations = replayed(demonstrations, drawing, camera, find_success(config.task, drawing))
         elif pixels:
             raise InputError(
                 f"{path} has no frames, and {config.env} cannot replay it to make them: give videos, or compare states "

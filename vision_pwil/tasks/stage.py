@@ -10,17 +10,14 @@ Without one, falling ends an episode and its reward simply stops; at the time li
 state's value is bootstrapped as usual.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vision_pwil.agents.dac.expert import absorbing_state
 from vision_pwil.encoder import EMBEDDING
-from vision_pwil.envs.camera import Camera, open_camera
+from vision_pwil.envs.camera import Camera
 from vision_pwil.envs.control import Choose
-from vision_pwil.envs.flat import FlatEnv
-from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.comparison import Comparison
 from vision_pwil.tasks.task import OWN_REWARD, Task
@@ -59,7 +56,7 @@ class TaskStage:
         self.task, self.config = task, task.config
         pixels = task.config.compare == "frames" and task.reward != OWN_REWARD
         self.env = task.make_env(**({"render_mode": "rgb_array"} if pixels else {}))
-        self.camera: Camera | None = open_camera(self.env.env, camera_settings(self.env, task)) if pixels else None
+        self.camera: Camera | None = task.camera(self.env) if pixels else None
         self.horizon, self.action_size = self.env.horizon, self.env.action_size
         self.observe = task.observation(self.horizon)
         self._sees_frames = self.observe.embedding > 0
@@ -195,15 +192,6 @@ class TaskStage:
     def film(self, trajectory: Trajectory) -> np.ndarray | None:
         """The episode as the encoder sees it; None where frames are not compared and would have to be drawn."""
         return None if self.camera is None else self.camera.draw(trajectory.record["pictures"])
-
-
-def camera_settings(env: FlatEnv, task: Task) -> RenderSettings | None:
-    """The environment's own view at the size of the encoder's frames; None: just its own."""
-    if task.encoder is None:
-        return None
-    height, width, _ = task.encoder.frame_shape
-    own = getattr(env.env.unwrapped, "render_settings", RenderSettings())
-    return replace(own, height=height, width=width)
 
 
 def spread(paid: np.ndarray, seen: np.ndarray, interval: int) -> np.ndarray:

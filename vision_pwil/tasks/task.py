@@ -1,14 +1,16 @@
 """An imitation task: independent choices, and the demonstrations as they are compared."""
 
 import ast
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
 from vision_pwil.encoder import EMBEDDING, Encoder
+from vision_pwil.envs.camera import Camera, open_camera
 from vision_pwil.envs.flat import FlatEnv, require_registered
+from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Whole, restore
@@ -22,6 +24,30 @@ OWN_REWARD = "task"
 
 
 @dataclass(frozen=True)
+class View(Settings):
+    """Where the camera looks from; what is not given is as the environment's own `render()` has it."""
+
+    view: str | None = None
+    """One of the model's cameras, by its name."""
+    lookat: tuple[float, float, float] | None = None
+    """Point that the camera looks at, in metres."""
+    distance: Positive | None = None
+    """Metres from the camera to that point."""
+    azimuth: float | None = None
+    """Degrees about the vertical."""
+    elevation: float | None = None
+    """Degrees above the horizon, negative when looking down."""
+
+    def applied(self, settings: RenderSettings) -> RenderSettings:
+        """Settings of a camera with this view."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if self.view is not None:  # a camera of the model has a pose of its own
+            settings = replace(settings, lookat=None, distance=None, azimuth=None, elevation=None)
+            given["camera"] = given.pop("view")
+        return replace(settings, **given)
+
+
+@dataclass(frozen=True)
 class TaskConfig(Settings):
     """What is compared, how an episode ends, what the policy sees, and the reward."""
 
@@ -31,6 +57,7 @@ class TaskConfig(Settings):
     """Arguments for the environment's constructor, each as NAME=VALUE."""
     compare: Compare = "pairs"
     """What the reward compares: state-action pairs, states alone (PWIL-state), or frames through a learned encoder."""
+    view: View = field(default_factory=View)
     ending: Ending = "none"
     """Which point absorbing steps are compared at, after an episode that finished the task: none are (locomotion), its
     own last point (appendix "Environment"), or one shared by all (DAC, Kostrikov et al. 2019)."""
@@ -113,6 +140,15 @@ class Task:
     def make_env(self, **options: Any) -> FlatEnv:
         """The environment with its options."""
         return FlatEnv(self.env, self.config.horizon, **self.config.make_options, **options)
+
+    def camera(self, env: FlatEnv, settings: RenderSettings | None = None) -> Camera:
+        """A camera with the task's view: at the size of the encoder's frames, or as the settings say."""
+        if settings is None:
+            settings = getattr(env.env.unwrapped, "render_settings", RenderSettings())
+            if self.encoder is not None:
+                height, width, _ = self.encoder.frame_shape
+                settings = replace(settings, height=height, width=width)
+        return open_camera(env.env, self.config.view.applied(settings))
 
     def observation(self, horizon: int) -> Observation:
         """What the policy sees."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from vision_pwil.demonstrations import Demonstrations
-from vision_pwil.envs.camera import open_camera
+from vision_pwil.envs.camera import Camera
 from vision_pwil.envs.flat import FlatEnv
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
@@ -16,12 +16,11 @@ from vision_pwil.system.files import replacing
 VIEWS = "views.png"
 
 
-def check_views(demonstrations: Demonstrations, env: FlatEnv, folder: Path) -> None:
+def check_views(demonstrations: Demonstrations, env: FlatEnv, camera: Camera, folder: Path) -> None:
     """Refuse frames that another camera drew of this environment; of foreign videos, warn, with a picture.
 
-    `env` can draw itself. Frames that this package drew carry the fingerprint of their camera.
+    Frames that this package drew carry the fingerprint of their camera.
     """
-    camera = open_camera(env.env)
     try:
         drawn = demonstrations.render_fingerprint
         if drawn is not None and camera.fingerprint is not None:
