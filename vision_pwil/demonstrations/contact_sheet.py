@@ -35,9 +35,10 @@ def _spread(frames: np.ndarray, count: int) -> np.ndarray:
 
 
 def _label(row: int, episode: Episode) -> str:
-    name = None if episode.name == str(row) else episode.name
-    lines = [f"episode {row}", name and name[:18], f"{len(episode)} steps", episode.absorbing and "absorbing"]
-    return "\n".join(line for line in lines if line)
+    """The episode by its own number where it has one, else by its place, with its name."""
+    name = episode.name or ""
+    called = [f"episode {name}"] if name.isdecimal() else [f"episode {row}", name[:18]]
+    return "\n".join(filter(None, [*called, f"{len(episode)} steps", "absorbing" if episode.absorbing else ""]))
 
 
 def save_contact_sheet(demonstrations: Demonstrations, path: str | Path) -> None:
