@@ -82,7 +82,7 @@ def test_damaged_files(originals, tmp_path, name, kind):
     # Half of the damage goes to the first and last kilobyte, where the formats keep their structure.
     ends = st.one_of(positions, st.integers(0, min(1023, len(original) - 1)), positions.map(lambda p: -1 - p % 1024))
 
-    @settings(fuzz, max_examples=15 if name.endswith("mp4") else 120)
+    @fuzz
     @given(st.data())
     def check(data):
         content = bytearray(original)
@@ -275,7 +275,7 @@ def test_bombs_are_refused_not_believed(tmp_path):
         for name in ("observations", "actions"):
             file.create_dataset(name, shape=(10**10, 100), chunks=(1000, 100), dtype="f8")
     assert path.stat().st_size < 100_000
-    assert "more than the" in str(outcome(path))
+    assert "it would take 7,450.6 GiB of memory" in str(outcome(path))
 
 
 def test_pickles_that_would_exhaust_the_interpreter(tmp_path):

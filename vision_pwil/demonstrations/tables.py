@@ -14,7 +14,7 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.system.memory import Allowance
 
 _LISTS = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)
-_ROWS = 100
+_ROWS = 1000
 """Read at a time: a number that repeats takes a few bytes of a Parquet file, so only what was read can be counted. (The
 counts in the file's own metadata are no way out: looking at damaged ones ends the process, in pyarrow 26.)"""
 
