@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import tyro
 from tqdm import tqdm
+from vision_pwil.tasks.locomotion_task import Ablation, Expert, LocomotionTask, LocomotionTaskFactory
 
 from benchmarks.report import write_report
 from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, subsample
@@ -22,7 +23,6 @@ from vision_pwil.rewards.wasserstein import exact_w1
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.table import table
-from vision_pwil.tasks.locomotion_task import Ablation, Expert, LocomotionTask, LocomotionTaskFactory
 from vision_pwil.train_locomotion import ASSETS, Choice, defaults, require_dimensions
 
 ABLATIONS: tuple[Ablation, ...] = ("none", "state", "l2", "support")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tyro
 from PIL import Image
+from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
 
 from tools import keep_ablations
 from tools.keep import Keep, command_line, main
@@ -19,7 +20,6 @@ from vision_pwil.system.board import Board
 from vision_pwil.system.checkpoint import save_policy
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Run
-from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Any Gymnasium environment, by its id, with flat observations and actions in [-1, 1]."""
 
 import contextlib
+import importlib
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -102,6 +103,18 @@ class FlatEnv:
                 )
 
 
+def flat_observation(observation: Any, parts: Iterable[str]) -> np.ndarray:
+    """An environment's own observation as one vector, its parts by the names that `FlatEnv.parts` gives them."""
+
+    def part(name: str) -> Any:
+        value = observation
+        for key in name.split("/") if name else ():
+            value = value[int(key)] if isinstance(value, tuple) else value[key]
+        return value
+
+    return np.concatenate([np.ravel(part(name)) for name in parts])
+
+
 def _boxes(space: gym.Space[Any], env_id: str, name: str = "") -> Iterator[tuple[str, Box]]:
     """The parts of an observation space, in order, named by the way to them."""
     for key, part in _members(space):
@@ -143,6 +156,7 @@ def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any
     An environment that takes no render mode is made without: one on MuJoCo needs none to be drawn.
     """
     mujoco.set_mju_user_warning(_warn)
+    _registered(env_id)
     try:
         return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
     except TypeError as error:
@@ -156,12 +170,20 @@ def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any
 def require_registered(env_id: str) -> str:
     """The id of an environment that a file names, if it is registered: what a file names is never imported."""
     name = env_id.rpartition(":")[2]
-    if name not in gym.registry:
+    if not _registered(name):
         raise InputError(
             f'The environment "{env_id}" is not registered here, and a file may not import it: name the module that '
             "registers it with --import MODULE."
         )
     return name
+
+
+def _registered(name: str) -> bool:
+    """Whether Gymnasium knows an environment, if need be after gymnasium-robotics and this package have told theirs."""
+    if name not in gym.registry:
+        importlib.import_module("vision_pwil.door_env")
+        importlib.import_module("vision_pwil.envs.adroit")  # brings gymnasium-robotics, quietly
+    return name in gym.registry
 
 
 def follow(env: gym.Env[Any, Any]) -> None:
