@@ -63,7 +63,7 @@ class RenderSettings:
     """Tessellation of round shapes, along (`numstacks`)."""
     quads: int = 2
     """Tessellation of flat shapes (`numquads`); light is computed at their corners, so 1 changes a table's shade."""
-    triangles: int = 1500
+    triangles: int = 1200
     """Triangles to draw all meshes of the scene with, about; 0 draws them whole (the Adroit hand's have 28,159)."""
 
     def __post_init__(self) -> None:
@@ -132,7 +132,9 @@ class Renderer:
             visual.quality.shadowsize = 0
         self._data = mujoco.MjData(self.model)
         self._moment = Moment(self.model, self._data)
-        self._fields: np.ndarray | None = None
+        # The fields of the last snapshot, its geoms among them, and where those are in the simplified model.
+        self._fields, self._geoms = np.empty(0), np.empty(0)
+        self._placed = (np.empty((0, 3)), np.empty((0, 4)))
         self._context = opengl.context(settings.width, settings.height)
         self._context.make_current()
         self._resources = mujoco.MjrContext(self.model, mujoco.mjtFontScale.mjFONTSCALE_100)
@@ -168,13 +170,18 @@ class Renderer:
         return _smoothed(frames) if self.settings.smooth else frames
 
     def _place(self, snapshot: np.ndarray) -> None:
+        """Put the model in the moment of the snapshot."""
         fields = snapshot[self._moment.fields]
-        changed = self._fields is None or not np.array_equal(fields, self._fields)  # seldom within an episode
-        self._moment.write(snapshot, changed)
-        if changed:
-            positions, orientations = self._frames.place(self.model.geom_pos, self.model.geom_quat)
-            self.model.geom_pos[:], self.model.geom_quat[:] = positions, orientations
-            self._fields = fields.copy()
+        if np.array_equal(fields, self._fields):  # mostly so within an episode
+            self._moment.write(snapshot, fields=False)
+            return
+        self._moment.write(snapshot)
+        self._fields = fields.copy()
+        geoms = np.concatenate([snapshot[self._moment.parts[name]] for name in ("geom_pos", "geom_quat")])
+        if not np.array_equal(geoms, self._geoms):
+            placed = self._frames.place(self.model.geom_pos, self.model.geom_quat)
+            self._geoms, self._placed = geoms, placed
+        self.model.geom_pos[:], self.model.geom_quat[:] = self._placed
 
     def _draw(self, frame: np.ndarray) -> None:
         mujoco.mj_kinematics(self.model, self._data)
