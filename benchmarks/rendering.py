@@ -157,8 +157,10 @@ def measure(env_id: str, count: int, rounds: int) -> tuple[dict[str, dict[str, f
     clock, work = np.min([seconds[name] for name in processes], axis=0)  # threads help Gymnasium, or hinder it
     rows = {
         name: {
-            **{"milliseconds": 1e3 * value[0], "times_faster": clock / value[0]},
-            **{"processor_milliseconds": 1e3 * value[1], "times_less_work": work / value[1]},
+            "milliseconds": 1e3 * value[0],
+            "times_faster": clock / value[0],
+            "processor_milliseconds": 1e3 * value[1],
+            "times_less_work": work / value[1],
         }
         for name, value in seconds.items()
     }
