@@ -19,18 +19,20 @@ import numpy as np
 import pytest
 import torch
 
+import vision_pwil.tcc.train
 from tests.videos import ball_videos
-from vision_pwil import train_door, train_locomotion
+from vision_pwil.commands import train
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
 from vision_pwil.sweep import ranking, searches
 from vision_pwil.sweep.live import LiveTable
 from vision_pwil.sweep.searches import DoorSacGrid, DoorSeeds, LocomotionPaper, Search, TccPaperGrid
 from vision_pwil.sweep.trial import Trial
-from vision_pwil.system import checkpoint, choices, cli
+from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Run, flatten, read_curve
-from vision_pwil.tcc.train import configured
+from vision_pwil.tasks import door, locomotion
+from vision_pwil.tasks.settings import Choice
 
 SEARCHES = {
     TccPaperGrid(demos=Path("x.demos")): 4 * 3 * 3,
@@ -40,32 +42,31 @@ SEARCHES = {
 }
 
 
-def parse(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> Any:
+def parse(trial: Trial) -> Any:
     """The configuration that the trial's own module makes of its command."""
-    commands: dict[str, Callable[[Any], Callable[..., None]]] = {
-        "vision_pwil.tcc.train": configured,
-        "vision_pwil.train_door": lambda act: choices.command(
-            act, train_door.Choice, lambda choice: train_door.RECIPES[choice.recipe]
-        ),
-        "vision_pwil.train_locomotion": lambda act: choices.command(
-            act, train_locomotion.Choice, train_locomotion.defaults
-        ),
-    }
-    monkeypatch.setattr(sys, "argv", trial.command[1:])
     found: list[Any] = []
-    cli.run(commands[trial.module](found.append))
+    args = trial.command[2:]
+    if trial.module == "vision_pwil.tcc.train":
+        vision_pwil.tcc.train.main(args, action=found.append)
+        return found[0]
+    preset, env = {
+        "vision_pwil.train_door": (door.PRESET, door.ENV_ID),
+        "vision_pwil.train_locomotion": (locomotion.PRESET, "Hopper-v5"),
+    }[trial.module]
+    start = train.configured(args, Choice(env, preset.agent), preset)
+    cli.run(cli.starting_from(found.append, start), args=args)
     return found[0]
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
-def test_grids_have_the_papers_size_and_commands_that_parse(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grids_have_the_papers_size_and_commands_that_parse(search: Search) -> None:
     trials = search.trials()
     assert len(trials) == len({trial.folder for trial in trials}) == SEARCHES[search]
     first = trials[0].settings
     # Every value of every option once: the trials that differ from the first in one setting at most.
     near = [trial for trial in trials if sum(value != first[name] for name, value in trial.settings.items()) <= 1]
     for trial in near[:16]:
-        config = parse(trial, monkeypatch)
+        config = parse(trial)
         flat = {name.rpartition(".")[2]: value for name, value in flatten(asdict(config)).items()}
         assert {name: flat[name] for name in trial.settings} == trial.settings
         assert Path(flat["out" if trial.module.endswith("tcc.train") else "run"]) == trial.folder
@@ -98,9 +99,9 @@ def test_grids_are_the_papers() -> None:
         DoorSeeds(seeds=()).trials()
 
 
-def test_arguments_passed_on_come_last_and_win(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_passed_on_come_last_and_win() -> None:
     (trial,) = DoorSeeds(seeds=(2,), recipe="paper").trials(("--steps", "77", "--recipe", "default"))
-    config = parse(trial, monkeypatch)
+    config = parse(trial)
     assert (config.training.steps, config.training.seed, config.recipe) == (77, 2, "default")
 
 
@@ -203,7 +204,7 @@ def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(out: Path, demos: Path, *own: str, passed: tuple[str, ...]) -> list[str]:
     chosen = ("--batch-sizes", "1", "--subsamplings", "8", "--learning-rates", "1e-3", "1e-4", *own)
-    start = [sys.executable, "-m", "vision_pwil.sweep", "tcc-paper-grid", "--demos", str(demos), "--out", str(out)]
+    start = [sys.executable, "-m", "vision_pwil", "sweep", "tcc-paper-grid", "--demos", str(demos), "--out", str(out)]
     return [*start, *chosen, "--", "--validation", "2", *passed]
 
 

@@ -86,7 +86,7 @@ def run(search: Search, trials: Sequence[Trial], live: LiveTable) -> dict[Path, 
     """Run the trials; return what those that failed had to say."""
     from ray import tune
 
-    from vision_pwil.sweep.worker import Worker
+    from vision_pwil.sweep.runner import TrialRunner
 
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     complaints: dict[Path, str] = {}
@@ -114,7 +114,7 @@ def run(search: Search, trials: Sequence[Trial], live: LiveTable) -> dict[Path, 
 
     with tempfile.TemporaryDirectory(dir=search.out, prefix=".tune-", ignore_cleanup_errors=True) as storage:
         tune.Tuner(
-            tune.with_resources(Worker, {"cpu": search.cpus_per_trial}),
+            tune.with_resources(TrialRunner, {"cpu": search.cpus_per_trial}),
             param_space={
                 "trial": tune.grid_search(list(trials)),
                 "cpus": search.cpus_per_trial,
