@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -245,7 +246,23 @@ def attempts(folder: Path) -> list[str]:
     return (folder / "log.txt").read_text().split("$ python ")[1:] if (folder / "log.txt").exists() else []
 
 
-def test_a_sweep_is_stopped_and_goes_on(tmp_path: Path, demos: Path) -> None:
+def processes() -> dict[str, str]:
+    """Every process that runs, and its parent."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            if state != "Z":
+                found[path.parent.name] = parent
+    return found
+
+
+def descendants(pid: str, parents: dict[str, str]) -> set[str]:
+    children = {child for child, parent in parents.items() if parent == pid}
+    return children.union(*(descendants(child, parents) for child in children))
+
+
+def test_a_sweep_is_stopped_and_killed_and_goes_on(tmp_path: Path, demos: Path) -> None:
     pytest.importorskip("ray")
     out, passed = tmp_path / "sweep", ("--updates", "60", "--iteration", "5")
     line = command(out, demos, "--cpus", "1", passed=passed)
@@ -257,15 +274,29 @@ def test_a_sweep_is_stopped_and_goes_on(tmp_path: Path, demos: Path) -> None:
     assert process.returncode == 130, errors
     assert "Stopped" in errors and "Traceback" not in errors
     assert "Saved after" in (trial / "log.txt").read_text()
-    assert 0 < rows_of(trial) < 12
+    before = rows_of(trial)
+    assert 0 < before < 12
     with (trial / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody is left at it
+
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(line, env={**os.environ, "TMPDIR": folder})
+        wait_for(lambda: rows_of(trial) > before, process)
+        family = descendants(str(process.pid), processes())
+        assert list(Path(folder).glob("ray-*"))
+        process.kill()
+        process.wait()
+        assert rows_of(trial) < 12
+        deadline = time.monotonic() + 30
+        while (left := family & processes().keys()) or list(Path(folder).glob("ray-*")):
+            assert time.monotonic() < deadline, [Path(f"/proc/{pid}/cmdline").read_text() for pid in left]
+            time.sleep(0.5)
 
     done = subprocess.run(line, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert "2 trials, 0 of them finished already" in done.stdout and "2 finished" in done.stdout
     assert f"python -m vision_pwil.tcc.train --recipe paper --demos {demos}" in done.stdout
-    assert len(attempts(trial)) == 2
+    assert len(attempts(trial)) == 3
     with (out / "ranking.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["finished"] for row in rows] == ["1 of 1"] * 2
@@ -276,18 +307,21 @@ def test_a_sweep_is_stopped_and_goes_on(tmp_path: Path, demos: Path) -> None:
 
     again = subprocess.run(line, capture_output=True, text=True, check=True)
     assert "2 trials, 2 of them finished already" in again.stdout and "waiting" not in again.stdout
-    assert len(attempts(trial)) == 2
+    assert len(attempts(trial)) == 3
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path, demos: Path) -> None:
     pytest.importorskip("ray")
 
-    def complaint(*own: str) -> str:
+    def complaint(*own: str, **environment: str) -> str:
         line = command(tmp_path / "sweep", demos, *own, passed=())
-        done = subprocess.run(line, capture_output=True, text=True)
+        done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **environment})
         assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
         return done.stderr
 
+    long = tmp_path / ("x" * 60)
+    long.mkdir()
+    assert "too long a path for Ray's sockets: set a shorter TMPDIR" in complaint(TMPDIR=str(long))
     assert "No Ray cluster answers at '127.0.0.1:9'" in complaint("--address", "127.0.0.1:9")
     with Run(tmp_path / "sweep", {"search": "TccPaperGrid"}):
         assert "Another process is using" in complaint()
