@@ -22,7 +22,7 @@ from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import check_reward
 from vision_pwil.tasks.making import make_env, make_task
 from vision_pwil.tasks.settings import ImitationConfig
-from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig
+from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig, own_settings
 from vision_pwil.tasks.views import check_views
 from vision_pwil.tcc.train import TrainConfig as EncoderConfig
 from vision_pwil.tcc.train import train as train_encoder
@@ -113,7 +113,8 @@ def find_demonstrations(config: ImitationConfig, env: FlatEnv) -> Demonstrations
     pixels = config.task.compare == "frames"
     if not (pixels and demonstrations.has("frames")):
         if preset.replay is not None and demonstrations.has("initial_state"):
-            demonstrations = preset.replay(demonstrations, config.task.make_options, pixels)
+            settings = config.task.view.applied(own_settings(env)) if pixels else None
+            demonstrations = preset.replay(demonstrations, config.task.make_options, settings)
         elif pixels and demonstrations.has("initial_state"):
             drawing = make_env(config, render_mode="rgb_array")
             camera = Task(config.env, config.reward, config.task).camera(drawing)

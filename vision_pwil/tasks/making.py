@@ -28,5 +28,5 @@ def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, en
 
 def finishes(demonstrations: Demonstrations) -> list[bool]:
     """Which demonstrations finish the task: as their episodes say; videos of unknown origin do, at their last frame."""
-    foreign = demonstrations.render_fingerprint is None and not demonstrations.has("states")
+    foreign = demonstrations.render_fingerprint is None and demonstrations.has("frames")
     return [foreign or episode.absorbing for episode in demonstrations.episodes]

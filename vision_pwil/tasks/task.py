@@ -115,6 +115,11 @@ def _named_value(option: str) -> tuple[str, Any]:
         return name, text
 
 
+def own_settings(env: FlatEnv) -> RenderSettings:
+    """Settings that the environment itself names for its camera, or else the default ones."""
+    return getattr(env.env.unwrapped, "render_settings", RenderSettings())
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """All that a process needs to play an environment and reward it; plain values, sent and saved as they are."""
@@ -144,7 +149,7 @@ class Task:
     def camera(self, env: FlatEnv, settings: RenderSettings | None = None) -> Camera:
         """A camera with the task's view: at the size of the encoder's frames, or as the settings say."""
         if settings is None:
-            settings = getattr(env.env.unwrapped, "render_settings", RenderSettings())
+            settings = own_settings(env)
             if self.encoder is not None:
                 height, width, _ = self.encoder.frame_shape
                 settings = replace(settings, height=height, width=width)
