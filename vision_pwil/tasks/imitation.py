@@ -19,7 +19,7 @@ from vision_pwil.envs.replaying import replayed
 from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
-from vision_pwil.tasks.auditing import check_reward
+from vision_pwil.tasks.auditing import check_reward, held_out_level
 from vision_pwil.tasks.making import make_env, make_task
 from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig, own_settings
@@ -205,4 +205,4 @@ def _train(
             raise InputError("--prefill fills the replay with demonstrations, and there are none: leave it at 0.")
         sums = {"alpha": config.task.alpha, "gamma": training.gamma}
         replay.add(prefill(kept, env.bounds, config.prefill, training.n_step, **sums))
-    return Trainer(run, training, replay=replay, **common).train()
+    return Trainer(run, training, replay=replay, level=held_out_level(run.path), **common).train()

@@ -92,6 +92,7 @@ class Trainer:
         act: how a process without the learner acts with the agent's policy.
         replay: empty, or prefilled.
         about: what a saved policy says of its task, so that it can act far from its run.
+        level: what held-out demonstrations have of an evaluation's numbers, where it is known.
     """
 
     def __init__(
@@ -104,8 +105,10 @@ class Trainer:
         act: Act,
         replay: Replay,
         about: Mapping[str, Any],
+        level: Mapping[str, float] | None = None,
     ) -> None:
         self.run, self.config, self.task, self.agent, self.act, self.replay = run, config, task, agent, act, replay
+        self.level = level
         self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
@@ -132,6 +135,7 @@ class Trainer:
             about=self.about,
             episodes=self.config.evaluation_episodes,
             step=self.step,
+            level=self.level,
         )
         bar = tqdm(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05, dynamic_ncols=True)
         try:
