@@ -92,7 +92,7 @@ def audit_videos(config: ImitationConfig, demonstrations: Demonstrations, encode
     points = points_of(shown, "frames", encoder)
     # The longest video has no step to spare, so the shared end may have no mass: each then ends at its own last frame.
     ending = config.task.ending if min(map(len, points)) < horizon else "last"
-    atoms = weighted(points, finishes(shown), horizon, ending)
+    atoms = weighted(points, finishes(shown), horizon, ending, timed=config.task.pace > 0)
     comparison = Comparison(config.reward, replace(config.task, ending=ending), atoms, horizon)
     return audit(_parts(held_out, others, comparison, encoder), comparison)
 

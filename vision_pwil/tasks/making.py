@@ -21,7 +21,8 @@ def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, en
     atoms = None
     if demonstrations is not None:
         points = points_of(demonstrations, config.task.compare, encoder)
-        atoms = weighted(points, finishes(demonstrations), make_env(config).horizon, config.task.ending)
+        horizon, timed = make_env(config).horizon, config.task.pace > 0
+        atoms = weighted(points, finishes(demonstrations), horizon, config.task.ending, timed=timed)
     bit = table.find(config.agent).absorbing_bit
     return Task(config.env, config.reward, config.task, atoms, encoder, absorbing_bit=bit)
 

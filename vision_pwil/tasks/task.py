@@ -69,6 +69,9 @@ class TaskConfig(Settings):
     """Largest reward of a step (section "Implementation": 5)."""
     beta: Positive = 5.0
     """How fast the reward falls with the cost (section "Implementation": 5; on embeddings 1)."""
+    pace: NotNegative = 0.0
+    """How much it counts when something is done, beside what: t/T times this is one more coordinate of the reward's
+    metric. 0, the paper's, hardly sees speed and order. W1 is reported without it."""
     standardized: bool = True
     """Divide each dimension of states and actions by its standard deviation over the demonstrations (off: PWIL-L2)."""
     min_std: NotNegative = 0.0
@@ -179,7 +182,7 @@ class Task:
 
     def save(self, folder: Path) -> None:
         """Write the task into a run directory, the encoder as a file of its own."""
-        arrays = {} if self.atoms is None else self.atoms._asdict()
+        arrays = {} if self.atoms is None else {k: v for k, v in self.atoms._asdict().items() if v is not None}
         plain = {name: getattr(self, name) for name in ("env", "reward", "absorbing_bit")}
         plain = {**plain, "config": asdict(self.config)}
         checkpoint.save(folder / TASK, {name: torch.from_numpy(array) for name, array in arrays.items()}, plain)
@@ -199,7 +202,7 @@ class Task:
                 require_registered(str(plain["env"])),
                 str(plain["reward"]),
                 restore(TaskConfig, config),
-                Atoms(arrays["points"].numpy(), arrays["weights"].numpy()) if arrays else None,
+                Atoms(**{name: array.numpy() for name, array in arrays.items()}) if arrays else None,
                 Encoder.load(folder / ENCODER) if config["compare"] == "frames" else None,
                 bool(plain["absorbing_bit"]),
             )
