@@ -48,7 +48,8 @@ class Comparison:
         else:
             metric = StandardizedEuclidean.of(points, config.min_std) if config.standardized else Euclidean()
             scale = state_scale(horizon, points.shape[1])
-        options: dict[str, Any] = {"scale": scale, "weights": self.atoms.weights, "alpha": config.alpha, "beta": config.beta}
+        constants = {"scale": scale, "alpha": config.alpha, "beta": config.beta}
+        options: dict[str, Any] = {"weights": self.atoms.weights, **constants}
         if config.pace:
             times = self.atoms.times
             assert times is not None
