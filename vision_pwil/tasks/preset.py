@@ -24,5 +24,4 @@ class Preset(NamedTuple):
     replay: Callable[[Demonstrations, EnvOptions, bool], Demonstrations] | None = None
     """Recorded actions played again, cut where the task is done; with frames, if asked for."""
     pantomime: Callable[[Demonstrations, EnvOptions], Iterator[np.ndarray]] | None = None
-    """For each demonstration, frames of the robot's motion without its effect on the scene: what the audit calls
-    posing."""
+    """For each demonstration, frames of the robot's motion without its effect on the scene, for the audit."""

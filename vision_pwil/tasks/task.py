@@ -45,10 +45,10 @@ class TaskConfig:
     """Divide each dimension of states and actions by its standard deviation over the demonstrations (off: PWIL-L2)."""
     min_std: float = 0.0
     """Minimum standard deviation that a dimension is divided by in the reward's distance. Not in the paper: where the
-    expert holds a joint still (Ant-v5, to 0.001 rad), nothing else of a pose counts without it."""
+    expert holds a joint still (Ant-v5, to 0.001 rad), that joint outweighs the rest of the pose without it."""
     dimensions: tuple[int, ...] = ()
-    """State dimensions the reward compares, counted from 0 (default: all). One demonstration shows one place of a target
-    that moves: Reacher's fingertip from its target is 8 9."""
+    """State dimensions the reward compares, counted from 0 (default: all). For targets that move from episode to
+    episode, of which one demonstration shows one place: on Reacher, 8 9 is the fingertip relative to its target."""
     time_feature: bool = False
     """Let the policy see t/T (Pardo et al. 2018, "Time limits in reinforcement learning"): the reward depends on what
     the episode has used up, which the state does not tell. Not in the paper."""

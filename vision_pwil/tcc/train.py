@@ -44,7 +44,7 @@ class TrainConfig:
     """One training."""
 
     demos: Path
-    """Demonstrations: any format that `python -m vision_pwil.demonstrations` reads, a folder of videos among them."""
+    """Demonstrations: any format that `vision-pwil demonstrations inspect` reads, a folder of videos among them."""
     out: Path
     """Folder of the run; a run that is there already goes on."""
     recipe: Literal["default", "paper"] = "default"
@@ -52,7 +52,7 @@ class TrainConfig:
     settings: Recipe = field(default_factory=Recipe)
     """The recipe's settings."""
     validation: int | None = None
-    """Videos held out to choose the encoder; by default one in five, as in the paper (5 of 25), and at least 2."""
+    """Videos held out to select the encoder; by default one in five, as in the paper (5 of 25), and at least 2."""
     fold: int = 0
     """Which part of the shuffled videos is held out: 0 to 4 with 5 of 25."""
     iteration: int = 1_000
