@@ -1,6 +1,6 @@
 """Learn a policy from demonstrations: `vision-pwil train --env ID --demos PATH`.
 
-Takes videos, or recorded states and actions. From videos it trains the encoder or takes a given one, audits the metric,
+Takes videos, or recorded states and actions. From videos it trains the encoder or takes a given one, audits the reward,
 trains the agent on the pixel reward, evaluates it and films it. Everything goes to one run directory; the same command
 continues an interrupted run.
 """

@@ -1,12 +1,12 @@
-"""Demonstrations as weighted points: what is compared of them, and where the steps after an early end lie.
+"""Demonstrations as weighted points: what is compared, and which point absorbing steps are compared at.
 
 Horizon and ending decide whether a pixel reward means anything. An agent that opens the door early must be compared
 with demonstrations of one and the same length, so every demonstration is padded to the horizon: its absorbing steps are
-weight on one atom, not copies of it. Where that atom lies is a choice:
+weight on one atom, not copies of it. Which atom is a choice:
 
 - "none": no absorbing state; a reward simply stops when an episode does (the paper's locomotion).
-- "last": each episode's absorbing steps lie at its own last point (the paper's door, after AIRL).
-- "shared": all lie in one absorbing state (as in DAC, Kostrikov et al. 2019), the mean of the demonstrations' last
+- "last": each episode's own last point (the paper's door, after AIRL).
+- "shared": one absorbing state for all (as in DAC, Kostrikov et al. 2019), the mean of the demonstrations' last
   points. Finishing then earns what no pose shortly before the end can.
 """
 
@@ -24,7 +24,7 @@ Ending = Literal["none", "last", "shared"]
 
 
 class Atoms(NamedTuple):
-    """Points of the demonstrations and their whole weights."""
+    """Points of the demonstrations and their whole-number weights."""
 
     points: np.ndarray
     weights: np.ndarray

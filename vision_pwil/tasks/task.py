@@ -76,10 +76,10 @@ class TaskConfig(Settings):
     """Divide each dimension of states and actions by its standard deviation over the demonstrations (off: PWIL-L2)."""
     min_std: NotNegative = 0.0
     """Minimum standard deviation that a dimension is divided by in the reward's distance. Not in the paper: where the
-    expert holds a joint still (Ant-v5, to 0.001 rad), nothing else of a pose counts without it."""
+    expert holds a joint still (Ant-v5, to 0.001 rad), that joint outweighs the rest of the pose without it."""
     dimensions: tuple[Whole, ...] = ()
-    """State dimensions the reward compares, counted from 0 (default: all). One demonstration shows one place of a
-    target that moves: Reacher's fingertip from its target is 8 9."""
+    """State dimensions the reward compares, counted from 0 (default: all). For targets that move from episode to
+    episode, of which one demonstration shows one place: on Reacher, 8 9 is the fingertip relative to its target."""
     observe: Literal["state", "embedding"] = "state"
     """What the policy sees: the environment's state, or what a robot would see: the encoder's embedding of the present
     and of the previous decision's frame and its own joints (--proprioception), and nothing of the scene's state."""

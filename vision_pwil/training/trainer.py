@@ -49,8 +49,8 @@ class TrainingConfig(Settings):
     n_step: Count = 1
     """Decisions in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
     action_repeat: Count = 1
-    """Steps for which an action is held; the learner sees the steps at which one is chosen. A slower hand explores
-    further and learns from a shorter horizon (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
+    """Steps for which an action is held; the learner sees the steps at which a new one is chosen. Holding it explores
+    further and shortens the horizon to learn over (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
     batch_size: Count = 256
     """Transitions in an update (the paper's grid: 64, 128, 256)."""
     update_interval: Positive = 4.0
