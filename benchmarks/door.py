@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from vision_pwil.tasks.door_task import Atoms, DoorTaskFactory
 
 from benchmarks.report import write_report
 from vision_pwil import sac
@@ -28,7 +29,6 @@ from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.system import cli
 from vision_pwil.system.run import Run
 from vision_pwil.system.table import table
-from vision_pwil.tasks.door_task import Atoms, DoorTaskFactory
 from vision_pwil.training.replay import Replay
 from vision_pwil.training.rollout import Worker
 from vision_pwil.training.trainer import Trainer, TrainingConfig

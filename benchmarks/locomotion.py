@@ -20,6 +20,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
 
 from benchmarks.door import NumpyCoupling
 from benchmarks.report import write_report
@@ -31,7 +32,6 @@ from vision_pwil.envs.flat import FlatEnv, make
 from vision_pwil.system import cli
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
-from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
 from vision_pwil.training.replay import Replay
 from vision_pwil.training.rollout import Worker
 from vision_pwil.training.trainer import Trainer, TrainingConfig

@@ -18,8 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from benchmarks.report import commit, machine
 from tools.keep import command_line
 from vision_pwil.system import cli
-from vision_pwil.system.files import write_text
-from vision_pwil.system.run import read_json
+from vision_pwil.system.files import read_json, write_text
 from vision_pwil.system.table import table
 
 LAST = 20_000

@@ -1,7 +1,7 @@
 """Imitate states and actions in any Gymnasium environment: `python -m vision_pwil.train_locomotion --env Hopper-v5`.
 
-`vision-pwil train` with the preset of the paper's locomotion: PWIL with D4PG, TD3 or SAC, its ablations, and the paper's
-baselines, behavioural cloning and DAC.
+`vision-pwil train` with the preset of the paper's locomotion: PWIL with D4PG, TD3 or SAC, its ablations, and the
+paper's baselines, behavioural cloning and DAC.
 """
 
 import sys

@@ -13,17 +13,18 @@ from vision_pwil.agents.perceptron import backward, forward, shapes
 from vision_pwil.agents.protocol import Batch, Policy
 from vision_pwil.agents.td3 import act
 from vision_pwil.rewards.metric import StandardizedEuclidean
+from vision_pwil.system.settings import Count, Positive, Settings
 
 __all__ = ["BC", "BCConfig", "act"]
 
 
 @dataclass(frozen=True)
-class BCConfig:
+class BCConfig(Settings):
     """Behavioural cloning's own settings."""
 
-    hidden: tuple[int, ...] = (128, 64)
+    hidden: tuple[Count, ...] = (128, 64)
     """Units of the hidden layers, ReLU (the paper's appendix "BC Implementation")."""
-    learning_rate: float = 1e-4
+    learning_rate: Positive = 1e-4
     """Adam's learning rate (grid: 1e-5, 1e-4, 1e-3)."""
 
 

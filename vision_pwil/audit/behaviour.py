@@ -56,8 +56,8 @@ class Behaviour:
 def parts(points: np.ndarray, number: int, *, steps: int, absorbed: bool) -> Iterator[Behaviour]:
     """A held-out demonstration whole, backwards, and frozen at every tenth of its length.
 
-    The whole one is `absorbed` where it finishes the task. The others do not finish it: they go on to `steps`, waiting at
-    their last point.
+    The whole one is `absorbed` where it finishes the task. The others do not finish it: they go on to `steps`, waiting
+    at their last point.
     """
     yield Behaviour(HELD_OUT, points, absorbed, number, expert=True)
     yield unfinished(REVERSED, points[::-1], number, steps)

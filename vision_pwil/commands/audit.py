@@ -1,14 +1,12 @@
 """Does a reward rank behaviour? Asked before anyone spends hours of RL on it: `vision-pwil audit`.
 
-With --env it audits the very reward that `vision-pwil train` would train on, with idle play in the environment; without,
-videos alone. Prints a table and a verdict, and writes a picture.
+With --env it audits the very reward that `vision-pwil train` would train on, with idle play in the environment;
+without, videos alone. Prints a table and a verdict, and writes a picture.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
 
 from vision_pwil.audit.report import Report, report_table
 from vision_pwil.commands.train import configured
@@ -19,7 +17,7 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.auditing import audit_task, audit_videos, write_audit
 from vision_pwil.tasks.imitation import find_demonstrations, find_encoder
 from vision_pwil.tasks.making import make_env
-from vision_pwil.tasks.policy import load_policy
+from vision_pwil.tasks.policy import load_flat_policy
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 from vision_pwil.tasks.task import TaskConfig
 from vision_pwil.tcc.videos import read_videos
@@ -84,11 +82,11 @@ def _audit(config: Audit) -> Report:
     if config.task.compare == "frames":
         encoder = find_encoder(settings, demonstrations)
 
-    def in_policy_units(choose: Choose) -> Choose:
-        return lambda observation, step: env.bounds.to_policy(
-            np.ravel(choose(observation[: env.observation_size], step))
-        )
-
-    policies = [(path.name, in_policy_units(load_policy(path))) for path in config.policies]
+    policies = [(path.name, _of_state(load_flat_policy(path), env.observation_size)) for path in config.policies]
     episodes = {"episodes": config.episodes, "seed": config.seed}
     return audit_task(settings, demonstrations, encoder, policies=policies, **episodes)
+
+
+def _of_state(choose: Choose, size: int) -> Choose:
+    """A policy that looks at the state alone, whatever else the task shows."""
+    return lambda observation, step: choose(observation[:size], step)

@@ -1,6 +1,5 @@
 """Look at what a run has learned: `vision-pwil evaluate RUN` prints a table and films the policy."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,8 @@ from tqdm import tqdm
 from vision_pwil.commands.modules import import_modules
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import write_text
-from vision_pwil.system.run import BEST, EVALUATIONS, LATEST, read_json
+from vision_pwil.system.files import read_json, write_json
+from vision_pwil.system.run import BEST, EVALUATIONS, LATEST
 from vision_pwil.system.table import table
 from vision_pwil.tasks.playback import Playback, film_run
 
@@ -53,7 +52,7 @@ def evaluate(config: Evaluate) -> None:
     print(table(("episode", *means), [(name, *(f"{value:.4g}" for value in row.values())) for name, row in lines]))
     summary = {"step": playback.step, "episodes": config.episodes, "mean": means, "deviation": deviations}
     out = config.run / EVALUATIONS[policy]
-    write_text(out, json.dumps(summary, indent=2) + "\n")
+    write_json(out, summary)
     print(f"The policy of step {playback.step}; written to {out}.")
     if config.video:
         try:

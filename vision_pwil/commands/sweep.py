@@ -31,7 +31,7 @@ def sweep(search: Search, passed: tuple[str, ...] = ()) -> None:
                 complaints = cluster.run(search, open_trials, LiveTable(search, trials))
         report(search, trials, complaints)
     if any(not trial.finished and trial.folder not in complaints for trial in trials):
-        raise Interrupted
+        raise Interrupted("Stopped; the same command goes on.")
     if complaints:
         raise InputError(f"{len(complaints)} of {len(trials)} trials failed, see above; the same command tries again.")
 

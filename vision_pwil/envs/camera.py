@@ -1,22 +1,28 @@
 """Pictures of any environment: a cheap snapshot at each step, drawn later, in one go.
 
-An environment on MuJoCo is drawn by this package's own renderer, many times faster than its `render()`; any other
+An environment on MuJoCo is drawn by this package's own renderer, dozens of times faster than its `render()`; any other
 draws itself.
 """
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, cast
 
 import gymnasium as gym
 import numpy as np
 from PIL import Image
 
-from vision_pwil.door_env import DoorEnv
-from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.envs.moment import Moment
+from vision_pwil.envs.renderer import Renderer, RenderSettings
+from vision_pwil.envs.view import complete, on_mujoco, visual_flags
 from vision_pwil.system.errors import InputError
+
+# isort: split
+import mujoco
 
 
 class Camera(Protocol):
-    """Takes and draws snapshots of one environment."""
+    """Takes snapshots of one environment, and draws them. Cameras of other settings can draw them as well."""
 
     settings: RenderSettings
     """Size, view and quality of its pictures."""
@@ -29,70 +35,120 @@ class Camera(Protocol):
     def draw(self, snapshots: np.ndarray) -> np.ndarray:
         """The pictures (n, height, width, 3), uint8, of n snapshots."""
 
-    def with_settings(self, settings: RenderSettings) -> "Camera":
-        """Another camera of the same environment, which draws the same snapshots otherwise."""
-
     def close(self) -> None:
         """Free what drawing needs."""
 
 
 def open_camera(env: gym.Env[Any, Any], settings: RenderSettings | None = None) -> Camera:
-    """The fastest camera there is for this environment."""
-    if isinstance(env.unwrapped, DoorEnv):
-        return DoorCamera(env.unwrapped, settings or RenderSettings())
-    return SelfPortrait(env, settings or RenderSettings())
+    """The fastest camera there is for this environment.
+
+    Without settings it has those that the environment itself names (`render_settings`), or else the default ones. An
+    environment that is not on MuJoCo is reset once, to find out whether it can draw itself.
+    """
+    if settings is None:
+        settings = getattr(env.unwrapped, "render_settings", RenderSettings())
+    if on_mujoco(env):
+        return MujocoCamera(env, settings)
+    if env.render_mode != "rgb_array":
+        raise InputError(
+            f'{_name(env)} draws no pictures in render mode {env.render_mode}: make it with render_mode="rgb_array".'
+        )
+    camera = SelfPortrait(env, settings)
+    env.reset(seed=0)
+    camera.snapshot()
+    return camera
 
 
-class DoorCamera:
-    """Interim."""
+class MujocoCamera:
+    """Draws an environment on MuJoCo from its joints and its model, without its physics and without its `render()`.
 
-    def __init__(self, env, settings):
-        self.settings, self._env, self.fingerprint = settings, env, settings.fingerprint
-        self._renderer = None
+    The view is that of `render()` unless the settings say another. The environment is only looked at: an episode goes
+    the same way with a camera as without.
+    """
 
-    def snapshot(self):
-        return np.concatenate([self._env._data.qpos, self._env._model.body_pos[self._env._frame]])
+    def __init__(self, env: gym.Env[Any, Any], settings: RenderSettings) -> None:
+        self.settings = complete(env, settings)
+        self.fingerprint: str | None = self.settings.fingerprint
+        self._env, self._plain = env, cast(Any, env.unwrapped)
+        self._model = self._plain.model
+        self._moment = Moment(self._model, self._plain.data)
+        self._renderer: Renderer | None = None
+        # gymnasium-robotics' goal environments show their goal only when they draw themselves.
+        self._show_goal = getattr(self._plain, "_render_callback", None)
+        if self._show_goal is not None:
+            self._copy = mujoco.MjData(self._model)
+            self._moment_of_copy = Moment(self._model, self._copy)
 
-    def draw(self, snapshots):
+    def snapshot(self) -> np.ndarray:
+        """The joints, and what the environment may have changed in its model."""
+        if self._plain.model is not self._model:
+            raise InputError(f"{_name(self._env)} has made itself a new model: open a new camera for it.")
+        if self._show_goal is None:
+            return self._moment.read()
+        # In a copy of the data, for it may move joints and runs forward dynamics; and the model gets its fields back.
+        before = self._moment.read()
+        live, copy = self._plain.data, self._copy
+        copy.qpos[:], copy.mocap_pos[:], copy.mocap_quat[:] = live.qpos, live.mocap_pos, live.mocap_quat
+        mujoco.mj_kinematics(self._model, copy)
+        self._plain.data = copy
+        try:
+            self._show_goal()
+        finally:
+            self._plain.data = live
+        shown = self._moment_of_copy.read()
+        self._moment.write(before)
+        return shown
+
+    def pose(self, qpos: np.ndarray, bodies: Mapping[str, np.ndarray] = MappingProxyType({})) -> np.ndarray:
+        """Snapshots of recorded joint positions (n, nq), the named bodies of the model at other places.
+
+        A place is one for all (3,) or one for each (n, 3); what is not given is as in the environment now.
+        """
+        qpos = np.asarray(qpos, dtype=np.float64)
+        if qpos.ndim != 2 or qpos.shape[1] != self._model.nq or not np.isfinite(qpos).all():
+            raise InputError(f"A picture needs {self._model.nq} finite joint positions (qpos), not shape {qpos.shape}.")
+        snapshots = np.tile(self.snapshot(), (len(qpos), 1))
+        snapshots[:, self._moment.parts["qpos"]] = qpos
+        positions = snapshots[:, self._moment.parts["body_pos"]].reshape(len(qpos), -1, 3)
+        for name, place in bodies.items():
+            if np.shape(place) not in ((3,), (len(qpos), 3)) or not np.isfinite(place).all():
+                raise InputError(f"The place of the body {name!r} is 3 finite numbers, not shape {np.shape(place)}.")
+            positions[:, self._model.body(name).id] = place
+        snapshots[:, self._moment.parts["body_pos"]] = positions.reshape(len(qpos), -1)
+        return snapshots
+
+    def draw(self, snapshots: np.ndarray) -> np.ndarray:
+        """The pictures (n, height, width, 3), uint8, of n snapshots."""
         if self._renderer is None:
-            self._renderer = DoorRenderer(self.settings)
-        return self._renderer.render_many(snapshots[:, :-3], snapshots[:, -3:])
+            self._renderer = Renderer(self._model, self.settings, visual_flags(self._env))
+        return self._renderer.draw(snapshots)
 
-    def with_settings(self, settings):
-        return DoorCamera(self._env, settings)
-
-    def close(self):
-        pass
+    def close(self) -> None:
+        """Free the renderer."""
+        if self._renderer is not None:
+            self._renderer.close()
 
 
 class SelfPortrait:
     """The pictures of `env.render()`, resized by area averaging, as frames of videos are.
 
-    A snapshot is the picture itself at the size of the settings. To film in a larger size, take snapshots with a camera
-    of that size. Opening it resets the environment, to find out whether it can draw itself.
+    A snapshot is the picture itself, at the size of the settings; only their size counts here.
     """
 
-    fingerprint = None  # what decides its pixels is the environment's own business
+    fingerprint: str | None = None  # what decides its pixels is the environment's own business
 
     def __init__(self, env: gym.Env[Any, Any], settings: RenderSettings) -> None:
         self.settings, self._env = settings, env
-        self._name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-        if env.render_mode != "rgb_array":
-            raise InputError(
-                f'{self._name} draws no pictures in render mode {env.render_mode}: make it with render_mode="rgb_array".'
-            )
-        env.reset(seed=0)
-        self.snapshot()
 
     def snapshot(self) -> np.ndarray:
         """The picture of the present moment."""
         try:
             picture = np.asarray(self._env.render())
         except Exception as error:  # whatever an environment's own renderer lacks: pygame, a display, a file
-            raise InputError(f"{self._name} cannot draw itself here: {error}") from error
+            raise InputError(f"{_name(self._env)} cannot draw itself here: {error}") from error
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
             raise InputError(
-                f"{self._name} should draw uint8 pictures of shape (height, width, 3), "
+                f"{_name(self._env)} should draw uint8 pictures of shape (height, width, 3), "
                 f"not {picture.dtype} of shape {picture.shape}."
             )
         return self._resized(picture)
@@ -102,15 +158,13 @@ class SelfPortrait:
         size = (self.settings.height, self.settings.width, 3)
         return np.array([self._resized(picture) for picture in snapshots], np.uint8).reshape(-1, *size)
 
-    def with_settings(self, settings: RenderSettings) -> "SelfPortrait":
-        """The same pictures in another size."""
-        return SelfPortrait(self._env, settings)
-
     def close(self) -> None:
         """Nothing: the environment closes its own renderer."""
 
     def _resized(self, picture: np.ndarray) -> np.ndarray:
         size = (self.settings.width, self.settings.height)
-        if picture.shape[1::-1] == size:
-            return picture
         return np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.BOX))
+
+
+def _name(env: gym.Env[Any, Any]) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__

@@ -1,4 +1,4 @@
-"""Open-loop replay of the door's demonstrations: replay the recorded actions from the recorded start, and draw each state.
+"""Open-loop replay of the door's demonstrations: the recorded actions from the recorded start, and each state drawn.
 
 One frame for each step, drawn from the state after the step, so that the opened door is seen. An episode ends at the
 step where the door passes `open_angle`; its last frame is absorbing.
@@ -7,6 +7,7 @@ step where the door passes `open_angle`; its last frame is absorbing.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ import mujoco
 from vision_pwil.demonstrations import format
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
-from vision_pwil.door_env import ENV_ID, OPEN_ANGLE, DoorEnv
-from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.door_env import ENV_ID, FRAME, OPEN_ANGLE, SETTINGS, DoorEnv
+from vision_pwil.envs.camera import MujocoCamera
+from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.table import table
 
@@ -120,7 +122,7 @@ def replay_table(replays: list[OpenLoop]) -> str:
 
 def render_door(
     demonstrations: Demonstrations,
-    settings: RenderSettings | None = None,
+    settings: RenderSettings = SETTINGS,
     open_angle: float = OPEN_ANGLE,
     cache_dir: str | Path | None = None,
 ) -> Demonstrations:
@@ -128,7 +130,6 @@ def render_door(
 
     The result is cached by content and settings under `cache_dir` (default: see `cache_folder`).
     """
-    settings = settings or RenderSettings()
     # Another MuJoCo may move or draw a little differently.
     key = [demonstrations.checksum, settings.fingerprint, open_angle, format.VERSION, mujoco.__version__]
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
@@ -158,23 +159,28 @@ def hand_alone(demonstrations: Demonstrations, options: Mapping[str, Any]) -> It
     """Frames of each demonstration's hand, the door not moving with it."""
     open_angle = float(options.get("open_angle", OPEN_ANGLE))
     hinge = DoorEnv().hinge
-    with DoorRenderer() as renderer:
+    with closing(MujocoCamera(DoorEnv(), SETTINGS)) as camera:
         for played, episode in zip(replay(demonstrations, open_angle), demonstrations.episodes, strict=True):
             qpos = played.qpos.copy()
             qpos[:, hinge] = 0.0
-            yield renderer.render_many(qpos, (episode.initial_state or {})["door_body_pos"])
+            yield _drawn(camera, qpos, episode)
+
+
+def _drawn(camera: MujocoCamera, qpos: Array, episode: Episode) -> Array:
+    """Frames of an episode's joint positions, its door in its place."""
+    return camera.draw(camera.pose(qpos, {FRAME: (episode.initial_state or {})["door_body_pos"]}))
 
 
 def _render(demonstrations: Demonstrations, settings: RenderSettings, open_angle: float) -> Demonstrations:
     replays = replay(demonstrations, open_angle)
     episodes = []
     with (
-        DoorRenderer(settings) as renderer,
+        closing(MujocoCamera(DoorEnv(), settings)) as camera,
         tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar,
     ):
         for each, episode in zip(replays, demonstrations.episodes, strict=True):
-            frames = renderer.render_many(each.qpos, (episode.initial_state or {})["door_body_pos"])
+            frames = _drawn(camera, each.qpos, episode)
             actions = None if episode.actions is None else episode.actions[: len(frames)]
             episodes.append(Episode(each.states, actions, frames, episode.initial_state, each.done))
             bar.update(len(frames))
-    return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, settings.fingerprint)
+    return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, camera.fingerprint)

@@ -54,7 +54,13 @@ class StandardizedEuclidean:
             raise InputError(
                 f"The demonstrations are empty or not a table: expected points of shape (n, d), got {atoms.shape}."
             )
-        std = atoms.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not finite, and refused next
+            std = atoms.std(axis=0)
+        if not np.isfinite(std).all():
+            raise InputError(
+                "The demonstrations hold values that are not finite, or too large for a standard deviation, in"
+                f" dimension {int(np.argmin(np.isfinite(std)))}: remove or mend them."
+            )
         return cls(np.where(std > CONSTANT, np.maximum(std, min_std), 1.0))
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64]:

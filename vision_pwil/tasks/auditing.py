@@ -1,6 +1,5 @@
 """The audit of a task: what its reward, as a training would use it, says of behaviour whose worth is known."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,8 +12,8 @@ from vision_pwil.demonstrations import Demonstrations, subsample
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import write_text
-from vision_pwil.system.run import Run, read_json
+from vision_pwil.system.files import read_json, write_json
+from vision_pwil.system.run import Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.atoms import points_of, weighted
 from vision_pwil.tasks.comparison import Comparison
@@ -40,7 +39,7 @@ def check_reward(config: ImitationConfig, run: Run, demonstrations: Demonstratio
 def write_audit(report: Report, folder: Path) -> None:
     """Keep an audit as JSON and as a picture."""
     draw(report, folder / "audit.png")
-    write_text(folder / AUDIT, json.dumps(asdict(report), indent=1) + "\n")
+    write_json(folder / AUDIT, asdict(report))
 
 
 def audit_task(

@@ -10,9 +10,18 @@ from vision_pwil.tasks.settings import Choice, ImitationConfig
 
 
 def defaults(choice: Choice) -> ImitationConfig:
-    """As from any videos; opening the door is the success, and the angle is reported beside it."""
+    """As from any videos; opening the door is the success, and the angle is reported beside it.
+
+    The first 27 numbers of a state are the joints of arm and hand.
+    """
     config = videos.defaults(choice)
-    task = replace(config.task, env_options=("reward=dense",), success="opened", watch=("door_angle", "success"))
+    task = replace(
+        config.task,
+        proprioception=tuple(range(27)),
+        env_options=("reward=dense",),
+        success="opened",
+        watch=("door_angle", "success"),
+    )
     return replace(config, task=task)
 
 

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vision_pwil.envs.camera import open_camera
 from vision_pwil.envs.flat import follow
 from vision_pwil.envs.renderer import PRETTY
 from vision_pwil.tasks.task import Task
@@ -26,7 +25,7 @@ def film(task: Task, seed: int, trajectory: Trajectory) -> Film:
     follow(env.env)
     rate = float(env.env.metadata.get("render_fps", FRAMES_PER_SECOND))
     stride = max(1, round(rate / FRAMES_PER_SECOND))
-    camera = open_camera(env.env, PRETTY)
+    camera = task.camera(env, PRETTY)
     try:
         env.reset(seed)
         actions = trajectory.actions[: trajectory.steps]

@@ -4,7 +4,7 @@ Everything goes to one run directory; the same call continues an interrupted run
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,15 @@ from vision_pwil.agents.protocol import Agent
 from vision_pwil.demonstrations import ASSETS, Demonstrations, choose, read, subsample
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.flat import FlatEnv
+from vision_pwil.envs.replaying import replayed
 from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import check_reward
 from vision_pwil.tasks.making import make_env, make_task
 from vision_pwil.tasks.settings import ImitationConfig
-from vision_pwil.tasks.task import OWN_REWARD, Task
+from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig
+from vision_pwil.tasks.views import check_views
 from vision_pwil.tcc.train import TrainConfig as EncoderConfig
 from vision_pwil.tcc.train import train as train_encoder
 from vision_pwil.training.cloning import clone
@@ -51,12 +53,18 @@ def imitate(config: ImitationConfig) -> Outcome:
     kind = table.find(config.agent)
     _require_sense(config, kind)
     env = make_env(config)
-    _require_dimensions(config.task.dimensions, env)
+    _require_dimensions("--dimensions", config.task.dimensions, env)
+    _require_dimensions("--proprioception", config.task.proprioception, env)
+    config = replace(config, task=replace(config.task, success=find_success(config.task, env)))
     path = config.run or default_run(config)
     shown = None if config.reward == OWN_REWARD else find_demonstrations(config, env)
     if shown and config.num_demos is not None:
         shown = choose(shown, config.num_demos, config.training.seed)
-    encoder = find_encoder(config, shown, path) if shown and config.task.compare == "frames" else None
+    encoder = None
+    if shown and config.task.compare == "frames":
+        drawing = make_env(config, render_mode="rgb_array")
+        check_views(shown, drawing, Task(config.env, config.reward, config.task).camera(drawing), path)
+        encoder = find_encoder(config, shown, path)
     settings = json.loads(json.dumps(asdict(config), default=str))
     checksums = {"demonstrations": shown.checksum if shown else None, "encoder": encoder.checksum if encoder else None}
     free = (*FREE, "run", "demos", "encoder", "audit", "video")
@@ -69,6 +77,21 @@ def imitate(config: ImitationConfig) -> Outcome:
         finished = _train(config, run, task, env, shown, kept)
         outcome = conclude(run, finished)
     return Outcome(path, finished, *(outcome or ()))
+
+
+def find_success(config: TaskConfig, env: FlatEnv) -> str | None:
+    """The entry of `info` that says the task is done: the one named, else `success` or `is_success` if there is one."""
+    env.reset(0)
+    _, _, _, _, info = env.step(np.zeros(env.action_size))
+    if config.success is not None:
+        if config.success not in info:
+            raise InputError(
+                f"The environment's info has no entry {config.success!r}, but {', '.join(sorted(info)) or 'none'}: "
+                "name another with --success."
+            )
+        return config.success
+    known = [name for name in ("success", "is_success") if name in info and config.ending != "none"]
+    return known[0] if known else None
 
 
 def default_run(config: ImitationConfig) -> Path:
@@ -86,11 +109,15 @@ def find_demonstrations(config: ImitationConfig, env: FlatEnv) -> Demonstrations
     path = config.demos or ASSETS / f"{preset.name if preset.env else config.env}.demos"
     if config.demos is None and not path.exists():
         raise InputError(f"No demonstrations of {config.env} come with the package: name a file with --demos.")
-    demonstrations = read(path)
+    demonstrations = read(path, **asdict(config.reading))
     pixels = config.task.compare == "frames"
     if not (pixels and demonstrations.has("frames")):
         if preset.replay is not None and demonstrations.has("initial_state"):
             demonstrations = preset.replay(demonstrations, config.task.make_options, pixels)
+        elif pixels and demonstrations.has("initial_state"):
+            drawing = make_env(config, render_mode="rgb_array")
+            camera = Task(config.env, config.reward, config.task).camera(drawing)
+            demonstrations = replayed(demonstrations, drawing, camera, find_success(config.task, drawing))
         elif pixels:
             raise InputError(
                 f"{path} has no frames, and {config.env} cannot replay it to make them: give videos, or compare states "
@@ -121,7 +148,7 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
         raise InputError("No encoder comes with these demonstrations: name one with --encoder.")
     session = train_encoder(EncoderConfig(demos=config.demos or Path(), out=run / "encoder"), demonstrations)
     if not session.finished:
-        raise Interrupted
+        raise Interrupted("The encoder is saved; the same command goes on.")
     return Encoder.load(session.encoder_path)
 
 
@@ -136,11 +163,11 @@ def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
         raise InputError(f"The baseline {config.agent} learns from states and actions: give --compare pairs.")
 
 
-def _require_dimensions(dimensions: tuple[int, ...], env: FlatEnv) -> None:
+def _require_dimensions(option: str, dimensions: tuple[int, ...], env: FlatEnv) -> None:
     size = env.observation_size
     if len(set(dimensions)) < len(dimensions) or not all(0 <= index < size for index in dimensions):
         raise InputError(
-            f"--dimensions {' '.join(map(str, dimensions))} does not name dimensions of a state, each once: "
+            f"{option} {' '.join(map(str, dimensions))} does not name dimensions of a state, each once: "
             f"give numbers from 0 to {size - 1}."
         )
 
@@ -155,7 +182,7 @@ def _train(
 ) -> bool:
     """Make the agent, and train it."""
     training, kind = config.training, table.find(config.agent)
-    size = env.observation_size + task.observation(env.horizon).added
+    size = task.observation(env.horizon).size(env.observation_size)
     expert = None
     if kind.needs_actions:
         assert shown is not None and kept is not None

@@ -1,5 +1,7 @@
 """A task from its settings and demonstrations."""
 
+from typing import Any
+
 from vision_pwil.agents import table
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Encoder
@@ -9,9 +11,9 @@ from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.task import Task
 
 
-def make_env(config: ImitationConfig) -> FlatEnv:
+def make_env(config: ImitationConfig, **options: Any) -> FlatEnv:
     """The environment of a training."""
-    return FlatEnv(config.env, config.task.horizon, **config.task.make_options)
+    return FlatEnv(config.env, config.task.horizon, **config.task.make_options, **options)
 
 
 def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, encoder: Encoder | None) -> Task:

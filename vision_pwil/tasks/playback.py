@@ -13,6 +13,7 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
 from vision_pwil.system.run import LATEST
 from vision_pwil.tasks.film import Film, film
+from vision_pwil.tasks.policy import describing
 from vision_pwil.tasks.task import Task
 from vision_pwil.training.evaluations import EVALUATION
 from vision_pwil.training.rollout import Trajectory
@@ -28,10 +29,8 @@ class Playback:
         if not (run / policy).exists():
             raise InputError(f"{run / policy} is not there yet: it comes with the evaluations of the run.")
         arrays, about = read_snapshot(run / policy)
-        try:
+        with describing(run / policy):
             act, repeat, self.step = table.find(about["agent"]).act, int(about["action_repeat"]), int(about["step"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{run / policy} is not a policy of this package ({error}).") from None
         self._choose = held(lambda observation, _: act(arrays, observation), repeat)
 
     def play(self, index: int) -> Trajectory:

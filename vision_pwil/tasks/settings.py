@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.sac import SACConfig
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.settings import Count, Settings, Whole
 from vision_pwil.tasks.task import TaskConfig
 from vision_pwil.training.trainer import TrainingConfig
 
@@ -14,7 +16,7 @@ Ablation = Literal["none", "state", "l2", "nofill", "support"]
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Settings):
     """The options that decide the defaults of the others: name them, and --help shows those."""
 
     env: str
@@ -37,10 +39,11 @@ class ImitationConfig(Choice):
     demos: Path | None = None
     """Demonstrations: any file or folder that `vision-pwil demonstrations inspect` reads, videos among them; by default
     those that come with the package, if there are any of this environment."""
-    num_demos: int | None = None
+    num_demos: Count | None = None
     """Demonstrations to learn from, drawn by the seed (the paper's locomotion: 1, 4 or 11); by default all."""
-    subsample: int = 1
+    subsample: Count = 1
     """Keep one in so many steps of a demonstration, from a random offset (section "Implementation": 20, Reacher 1)."""
+    reading: Options = field(default_factory=Options)
     run: Path | None = None
     """Directory of the run, by default runs/ENV-AGENT; an interrupted run found there is continued."""
     encoder: Path | None = None
@@ -52,9 +55,9 @@ class ImitationConfig(Choice):
     """Where frames are compared, audit the metric first, and refuse to train on one that cannot rank behaviour."""
     video: bool = True
     """Where frames are compared, film the final policy in large frames."""
-    prefill: int = 0
+    prefill: Whole = 0
     """Expert transitions in the replay before training, see `vision_pwil.training.prefill` (appendix A: 50,000 for
-    D4PG; appendix "Influence of the Direct RL Algorithm": none for SAC, and for TD3 1,000 on Reacher, Hopper, Walker2d).
+    D4PG; appendix "Influence of the Direct RL Algorithm": none for SAC; for TD3 1,000 on Reacher, Hopper, Walker2d).
     The ablation nofill sets 0 and plays 1,000 random steps first; a 0 of your own with D4PG wants --random-steps."""
     task: TaskConfig = field(default_factory=TaskConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -62,6 +65,7 @@ class ImitationConfig(Choice):
     """The agent's own."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.ablation in ("state", "nofill") and self.prefill:
             raise InputError(f"The ablation {self.ablation} does not fill the replay: leave --prefill at 0.")
         if self.subsample > 1 and self.task.ending != "none":

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vision_pwil.agents.dac.expert import absorbing_state
-from vision_pwil.envs.camera import Camera, open_camera
+from vision_pwil.encoder import EMBEDDING
+from vision_pwil.envs.camera import Camera
 from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.comparison import Comparison
@@ -38,6 +39,8 @@ class Played(NamedTuple):
     """Steps, from 0, whose points the reward sees."""
     pictures: np.ndarray
     """Snapshots of the camera after those steps, where frames are compared."""
+    embeddings: dict[int, np.ndarray]
+    """Of the frames that the policy saw, by the number of steps before them."""
     watched: dict[str, float]
     """Highest values of what is watched, also beyond the n steps."""
     done: bool
@@ -53,9 +56,10 @@ class TaskStage:
         self.task, self.config = task, task.config
         pixels = task.config.compare == "frames" and task.reward != OWN_REWARD
         self.env = task.make_env(**({"render_mode": "rgb_array"} if pixels else {}))
-        self.camera: Camera | None = open_camera(self.env.env) if pixels else None
+        self.camera: Camera | None = task.camera(self.env) if pixels else None
         self.horizon, self.action_size = self.env.horizon, self.env.action_size
         self.observe = task.observation(self.horizon)
+        self._sees_frames = self.observe.embedding > 0
         self.absorbing = task.config.ending != "none"
         self.comparison: Comparison | None = None
         if task.reward != OWN_REWARD:
@@ -88,15 +92,18 @@ class TaskStage:
         interval = 1 if evaluating else self.config.point_interval
         act_on = evaluating and bool(self.config.watch)
         state = self.env.reset(seed)
-        states, observations = [state], [self.observe(state, 0)]
-        observation = observations[0]
+        embeddings = {0: self._look()} if self._sees_frames else {}
+        observation = self.observe(state, 0, embeddings)
+        states, observations = [state], [observation]
         actions, task_rewards, seen, pictures = [], [], [], []
         watched = dict.fromkeys(self.config.watch, -np.inf)
         step, done, over, terminated = 0, False, False, False
         while not over:
             action = choose(observation, step)
             state, task_reward, ended, truncated, info = self.env.step(action)
-            observation = self.observe(state, step + 1)
+            if self._sees_frames and (step + 1) % self.config.point_interval == 0:
+                embeddings[step + 1] = self._look()
+            observation = self.observe(state, step + 1, embeddings)
             watched = {name: max(value, float(info[name])) for name, value in watched.items()}
             if not done:
                 terminated, done = ended, self._is_done(ended, info)
@@ -118,10 +125,16 @@ class TaskStage:
             np.array(task_rewards),
             np.array(seen),
             np.array(pictures),
+            embeddings,
             watched,
             done,
             terminated,
         )
+
+    def _look(self) -> np.ndarray:
+        """The embedding of the present frame."""
+        assert self.camera is not None
+        return self.embed(self.camera.snapshot()[None])[0]
 
     def _is_done(self, ended: bool, info: dict[str, Any]) -> bool:
         """Whether a step finished the task: as `info` says, or else, where endings are absorbing, by termination."""
@@ -138,7 +151,13 @@ class TaskStage:
     def _points(self, played: Played) -> np.ndarray:
         """Points of the steps seen: embedded frames, or state-action pairs as far as the demonstrations have them."""
         if self.config.compare == "frames":
-            return self.embed(played.pictures)
+            # What the policy saw is what the reward sees: drawn and encoded once.
+            known = np.isin(played.seen + 1, [*played.embeddings])
+            points = np.empty((len(known), EMBEDDING), np.float32)
+            points[known] = [played.embeddings[step] for step in played.seen[known] + 1] if known.any() else 0.0
+            if not known.all():
+                points[~known] = self.embed(played.pictures[~known])
+            return points
         pairs = np.concatenate([played.states[:-1], self.env.bounds.to_env(played.actions)], axis=1)
         assert self.comparison is not None
         return pairs[played.seen, : self.comparison.features.shape[1]]

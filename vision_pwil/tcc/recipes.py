@@ -1,46 +1,50 @@
 """Recipes: every choice that shapes an encoder, with its source; `paper` is the paper's, `default` raises tau."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Whole, at_least, below
+
+BelowOne = Annotated[float, at_least(0), below(1)]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(Settings):
     """The settings of TCC training; every one of them needs videos only, no labels."""
 
-    updates: int = 1_500
+    updates: Count = 1_500
     """Gradient updates in all; the learning rate's schedule ends with them."""
-    batch_size: int = 2
+    batch_size: Count = 2
     """Pairs of videos in an update (the paper searched 1, 4, 16, 32)."""
-    subsampling: int = 8
+    subsampling: Count = 8
     """Every how many frames of a video enter a batch, from a random offset (the paper searched 1, 4, 8)."""
-    learning_rate: float = 1e-3
+    learning_rate: Positive = 1e-3
     """Of Adam (the paper searched 1e-2, 1e-3, 1e-4)."""
     loss: Literal["classification", "regression_mse", "regression_mse_var"] = "classification"
     """The cycle-consistency loss (TCC, section 3); the paper used classification."""
-    temperature: float = 0.1
+    temperature: Positive = 0.1
     """Of the similarity, minus the squared L2 distance (TCC's published code)."""
-    label_smoothing: float = 0.0
+    label_smoothing: BelowOne = 0.0
     """Share of the classification target spread over all frames of the video (TCC's published code has it, at 0)."""
     every_pair: bool = True
     """Cycle through every two videos of the batch, not only the two of each pair: more terms from the same frames."""
-    time_contrast: float = 1.0
+    time_contrast: NotNegative = 1.0
     """Weight of the time-contrastive loss across videos (after sequence contrastive learning, Chen et al. 2022): frames
     at like shares of their videos attract, others repel. Gives the waiting hand an order, which TCC alone collapses."""
-    time_width: float = 0.1
+    time_width: Positive = 0.1
     """Standard deviation of "like shares" as a part of the video's length: the speeds of people differ."""
-    composites: float = 0.5
+    composites: NotNegative = 0.5
     """Frames that never were, for each frame of the batch: two times of a video on either side of a cut. The
     contrastive loss pushes them away from the real ones; else the hand alone may look like the task done."""
-    shift: int = 4
+    shift: Whole = 4
     """Largest random shift in pixels, one for all frames of a video."""
-    brightness: float = 0.1
+    brightness: BelowOne = 0.1
     """Largest random change of brightness, one for all frames of a video."""
     schedule: Literal["constant", "cosine"] = "cosine"
     """Learning rate over the updates; cosine falls to 2% after a rise over the first 100 updates."""
-    weight_decay: float = 0.0
+    weight_decay: NotNegative = 0.0
     """Of AdamW; 0 is Adam."""
-    averaging: float = 0.99
+    averaging: BelowOne = 0.99
     """Decay of the running average of the weights that is evaluated and kept; 0 keeps the weights themselves."""
 
 

@@ -10,14 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vision_pwil.encoder import SIZE
 from vision_pwil.system.errors import InputError
 from vision_pwil.tcc.recipes import Recipe
 
 _FAIR = 0.15  # least share of the difference of two frames on either side of a composite's cut
 
 
-class Batch(NamedTuple):
+class VideoBatch(NamedTuple):
     """Frames of several videos, one video after the other."""
 
     frames: Tensor
@@ -51,35 +50,41 @@ def split(count: int, validation: int | None, fold: int, seed: int) -> tuple[lis
     return sorted(set(range(count)) - set(held_out)), held_out
 
 
-def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> Batch:
+def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> VideoBatch:
     """The batch of one update: whole videos, every `subsampling`-th frame from a random offset."""
     rng = np.random.default_rng((seed, update))
     # Videos come in pairs; when the batch wants more videos than there are, they come again.
     wanted = 2 * recipe.batch_size
     order = np.concatenate([rng.permutation(len(videos)) for _ in range(-(-wanted // len(videos)))])[:wanted]
-    pixels = torch.arange(SIZE)
     frames, mixed, factors, time, lengths = [], [], [], [], []
     for number in order.tolist():
         video = videos[number]
         # An offset beyond a short video would leave it empty.
         index = torch.arange(int(rng.integers(min(recipe.subsampling, len(video) - 1))), len(video), recipe.subsampling)
         down, right = (int(shift) for shift in rng.integers(-recipe.shift, recipe.shift + 1, 2))
-        # Shifting repeats the edge; the same for all frames, or the shift would tell them apart.
-        rows, columns = (pixels + down).clamp(0, SIZE - 1), (pixels + right).clamp(0, SIZE - 1)
-        frames.append(video[index[:, None, None], rows[:, None], columns])
+        frames.append(shifted(video[index], down, right))
         factors.append(1 + recipe.brightness * rng.uniform(-1, 1))
         mixed.append(composites(frames[-1], int(recipe.composites * len(index)), rng))
         time.append(index / (len(video) - 1))
         lengths.append(len(index))
     parts = [*frames, *mixed]
     brightness = torch.tensor([*factors, *factors]).repeat_interleave(torch.tensor([len(part) for part in parts]))
-    return Batch(
+    return VideoBatch(
         torch.cat(parts),
         brightness[:, None, None, None].float(),
         torch.cat(time),
         torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths)),
         lengths,
     )
+
+
+def shifted(frames: Tensor, down: int, right: int) -> Tensor:
+    """Frames moved by so many pixels, the edge repeated; all alike, or the shift would tell them apart."""
+    from vision_pwil.system.vision import functional  # imports slowly
+
+    by, (height, width) = max(abs(down), abs(right)), frames.shape[1:3]
+    padded = functional.pad(frames.permute(0, 3, 1, 2), [by], padding_mode="edge")
+    return functional.crop(padded, by + down, by + right, height, width).permute(0, 2, 3, 1)
 
 
 def composites(frames: Tensor, count: int, rng: np.random.Generator) -> Tensor:
@@ -99,7 +104,7 @@ def composites(frames: Tensor, count: int, rng: np.random.Generator) -> Tensor:
     lines = torch.where(upright[:, None], differs.sum(1), differs.sum(2))
     share = lines.cumsum(1) / lines.sum(1, keepdim=True)
     fair = (share >= _FAIR) & (share <= 1 - _FAIR)
-    here = torch.arange(SIZE) <= lines.masked_fill(~fair, torch.inf).argmin(1)[:, None]
+    here = torch.arange(frames.shape[1]) <= lines.masked_fill(~fair, torch.inf).argmin(1)[:, None]
     mask = torch.where(upright[:, None, None], here[:, None, :], here[:, :, None])
     return torch.where(mask[..., None], one, other)[fair.any(1)]
 

@@ -30,8 +30,9 @@ def conclude(run: Run, finished: bool) -> tuple[Row, Row] | None:
 class Evaluations:
     """The learning curve, and the evaluations still owed to it.
 
-    Each plays `task` from a policy that says of itself what stands in `about`. Training never waits for an evaluation and does not depend on one. A killed run finds those that it owed by their
-    policies in the run directory; what lies beyond `step`, where the run goes on, will come again and is dropped.
+    Each plays `task` from a policy that says of itself what stands in `about`. Training never waits for an evaluation
+    and does not depend on one. A killed run finds those that it owed by their policies in the run directory;
+    what lies beyond `step`, where the run goes on, will come again and is dropped.
     """
 
     def __init__(

@@ -20,9 +20,11 @@ from vision_pwil.agents.protocol import Act, Agent
 from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
+from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share, Whole
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, n_step_transitions
 from vision_pwil.training.rollout import Collect, Playable, Trajectory
@@ -35,56 +37,40 @@ LARGEST = 1e6
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Settings):
     """How much experience, how it is used, and how often it is looked at."""
 
-    steps: int = 500_000
+    steps: Count = 500_000
     """Environment steps to train for; more on a later call continue the run (the paper: 1.5M for the door)."""
-    seed: int = 0
+    seed: Whole = 0
     """Decides everything random in the run."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount factor (the paper's appendix A)."""
-    n_step: int = 1
+    n_step: Count = 1
     """Decisions in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
-    action_repeat: int = 1
+    action_repeat: Count = 1
     """Steps for which an action is held; the learner sees the steps at which one is chosen. A slower hand explores
     further and learns from a shorter horizon (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
-    batch_size: int = 256
+    batch_size: Count = 256
     """Transitions in an update (the paper's grid: 64, 128, 256)."""
-    update_interval: float = 4.0
+    update_interval: Positive = 4.0
     """Environment steps for each update (the paper's grid: 1, 4, 8)."""
-    random_steps: int = 10_000
+    random_steps: Whole = 10_000
     """Steps of uniformly random actions before learning starts (Haarnoja et al.'s code: 10,000)."""
     noise_exponent: float = 0.0
     """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
-    replay_capacity: int = 1_000_000
+    replay_capacity: Count = 1_000_000
     """Transitions kept (the paper's appendix A)."""
     device: str = "cpu"
     """Where the learner computes, as torch names it: cpu, cuda, cuda:1; episodes are played on the CPU."""
-    threads: int = 1
+    threads: Count = 1
     """Of the learner; the episodes are played in a process beside it. The same number repeats a run to the last bit."""
-    evaluation_interval: int = 10_000
+    evaluation_interval: Count = 10_000
     """Environment steps between evaluations (the paper, "Implementation")."""
-    evaluation_episodes: int = 10
+    evaluation_episodes: Count = 10
     """Episodes in an evaluation (the paper, "Implementation")."""
-    checkpoint_seconds: float = 60.0
+    checkpoint_seconds: NotNegative = 60.0
     """Time between checkpoints; has no influence on what is learned."""
-
-    def __post_init__(self) -> None:
-        for name in (
-            "steps",
-            "n_step",
-            "action_repeat",
-            "batch_size",
-            "replay_capacity",
-            "threads",
-            "evaluation_interval",
-            "evaluation_episodes",
-        ):
-            if getattr(self, name) < 1:
-                raise InputError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
-        if self.update_interval <= 0:
-            raise InputError(f"--update-interval must be positive, not {self.update_interval}.")
 
 
 FREE = ("training.steps", "training.checkpoint_seconds")
@@ -255,7 +241,9 @@ class Trainer:
 
     def _load(self) -> None:
         tensors, values = checkpoint.load(self.run.checkpoint)
-        self.agent.load_state_dict(tensors)
-        self.step, self.episode, self.updates = values["step"], values["episode"], values["updates"]
-        self.replay.load(self.run.replay, values["replay"])
-        self.replay.rng.bit_generator.state = values["sampling"]
+        with parsing(self.run.checkpoint, "checkpoint of this run"):
+            self.agent.load_state_dict(tensors)
+            names = ("step", "episode", "updates", "replay")
+            self.step, self.episode, self.updates, count = (int(values[name]) for name in names)
+            self.replay.rng.bit_generator.state = values["sampling"]
+        self.replay.load(self.run.replay, count)

@@ -24,7 +24,8 @@ class ExpertPairs(NamedTuple):
     def of(cls, states: np.ndarray, actions: np.ndarray, ends: int, every: int) -> "ExpertPairs":
         """The pairs of subsampled demonstrations, of which so many ended early: each adds an absorbing pair.
 
-        Actions lie in [-1, 1]. Only one in `every` of the other pairs was kept, so an absorbing one weighs as much less (DAC's code).
+        Actions lie in [-1, 1]. Only one in `every` of the other pairs was kept, so an absorbing one weighs as much
+        less (DAC's code).
         """
         live = np.pad(states, ((0, 0), (0, 1)))
         return cls(

@@ -11,7 +11,7 @@ from torch import Tensor
 from vision_pwil.encoder import Encoder
 from vision_pwil.tcc import losses
 from vision_pwil.tcc.recipes import Recipe
-from vision_pwil.tcc.sampling import Batch, pad, pairs, sample
+from vision_pwil.tcc.sampling import VideoBatch, pad, pairs, sample
 
 _RISE = 100  # updates over which the cosine schedule starts up
 _FLOOR = 0.02  # share of the learning rate left at its end
@@ -26,7 +26,7 @@ def learning_rate(recipe: Recipe, update: int) -> float:
     return recipe.learning_rate * rise * fall
 
 
-class Trainer:
+class Learner:
     """The learner: an encoder, the running average of its weights, and Adam.
 
     After `update` number n all of its state is a function of the videos, the recipe, the seed and n.
@@ -63,7 +63,7 @@ class Trainer:
         self._average()
         return {"loss": loss.item(), **{name: term.item() for name, term in terms.items()}, "learning_rate": rate}
 
-    def _losses(self, embeddings: Tensor, batch: Batch) -> dict[str, Tensor]:
+    def _losses(self, embeddings: Tensor, batch: VideoBatch) -> dict[str, Tensor]:
         recipe = self.recipe
         embeddings, composites = embeddings.split([len(batch.time), len(embeddings) - len(batch.time)])
         z, mask = pad(embeddings, batch.lengths)
