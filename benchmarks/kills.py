@@ -1,4 +1,4 @@
-"""Killed runs: every kind of training, SIGKILL at random or chosen moments, continued, and compared with a whole one."""
+"""Killed runs: every kind of training, SIGKILL at random or chosen moments, then continued and compared."""
 
 import hashlib
 import json
@@ -73,7 +73,7 @@ def make_videos(path: Path) -> None:
 def start(case: Case, run: Path, work: Path, mark: str) -> subprocess.Popen:
     """The command, in a session of its own, its output beside its directory."""
     named = f"{case.option} {run}"
-    words = case.arguments if "{run}" in case.arguments else case.arguments.replace(" --", f" {named} --", 1)
+    words = case.arguments if "{run}" in case.arguments else f"{case.arguments} {named}"
     line = [sys.executable, "-m", case.module, *words.format(run=named, work=work).split()]
     with run.with_suffix(".log").open("a") as log:
         return subprocess.Popen(
@@ -98,7 +98,7 @@ def alive(mark: str) -> list[int]:
     return found
 
 
-def clear(mark: str, patience: float = 15.0) -> int:
+def clear(mark: str, patience: float = 60.0) -> int:
     """Wait until all processes of a killed run have ended; kill and count those that do not by themselves."""
     deadline = time.monotonic() + patience
     while (left := alive(mark)) and time.monotonic() < deadline:
@@ -194,7 +194,7 @@ def run(count: int, seed: int, work: Path, done: int) -> Iterator[dict[str, Any]
         folder = work / "killed" / f"{name.replace(', ', '-')}-{done:04d}"
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
-        record = {"case": name, "first": done, "kills": 0, "aimed": 0, "same": 0, "orphans": 0}
+        record: dict[str, Any] = {"case": name, "first": done, "kills": 0, "aimed": 0, "same": 0, "orphans": 0}
         while record["kills"] < min(KILLS, count - done):
             aimed = bool(rng.random() < 0.5)
             delay = float(rng.uniform(0, 0.9)) * seconds

@@ -85,7 +85,7 @@ def main(config: Robustness) -> None:
         table(("file", "mutations", *mutations.OUTCOMES), rows),
         "",
         "Killed runs: SIGKILL at random moments, or aimed at a file being written; then continued to the end and",
-        "compared bit for bit with an undisturbed run. Orphans are processes that were alive 15 seconds after a kill.",
+        "compared bit for bit with an undisturbed run. Orphans are processes that were alive a minute after a kill.",
         "",
         table(("command", "runs", "kills", "aimed", "same in the end", "orphans"), runs),
     ]
