@@ -143,7 +143,7 @@ def finish(process: subprocess.Popen, run: Path) -> None:
         status = process.wait(_LIMIT)
     except subprocess.TimeoutExpired:
         process.kill()
-        status = "hung"
+        raise InputError(f"{run} hangs, see {run.with_suffix('.log')}.") from None
     if status != 0:
         raise InputError(f"{run} ended with status {status}, see {run.with_suffix('.log')}.")
 
