@@ -3,13 +3,14 @@
     python -m tools.keep RUN results/door/NAME [--note "..."]
 
 The folder gets `summary.json` (command, commit, machine, seed, outcome), the curve, the audit, the paper's panels, and
-stills of the policy that `evaluate` has played. `make figures` then writes every table that shows the run.
+stills of the policy that `vision-pwil evaluate` has played. `make figures` then writes every table that shows the run.
 """
 
 import json
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,18 +19,20 @@ import tyro
 from PIL import Image
 
 from benchmarks.report import commit, machine
-from vision_pwil import train_door, train_locomotion
 from vision_pwil.commands import plot
-from vision_pwil.commands.evaluate import EVALUATIONS, Player
+from vision_pwil.demonstrations.returns import expert_return
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing, write_text
-from vision_pwil.system.run import BEST, LATEST, flatten, read_curve, read_json
+from vision_pwil.system.run import BEST, EVALUATIONS, LATEST, flatten, read_curve, read_json
+from vision_pwil.tasks import presets
+from vision_pwil.tasks.playback import Playback
+from vision_pwil.tasks.settings import Choice, ImitationConfig
 
 STILLS, WIDTH = 7, 1680
 COPIED = ("curve.csv", "audit.json", "audit.png")
-ABOUT = ("env", "agent", "ablation", "num_demos", "checksums")
-"""Settings that a summary repeats, where the run has them."""
+ABOUT = ("env", "agent", "recipe", "reward", "ablation", "num_demos", "checksums")
+"""Settings that a summary repeats."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Keep:
     """Keep a run."""
 
     run: Annotated[Path, tyro.conf.Positional]
-    """Run directory, best after `evaluate` has played its policy."""
+    """Run directory, best after `vision-pwil evaluate` has played its policy."""
     folder: Annotated[Path, tyro.conf.Positional]
     """Where to: a folder in `results/`, with -seedN at the end of its name where a setting has several seeds."""
     note: str = ""
@@ -46,56 +49,44 @@ class Keep:
     """Of the code that ran; by default that of the work tree."""
 
 
-def usual(config: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """The command that made a run, with its choices, and the settings that it has by default."""
-    if "recipe" in config:
-        named = [] if config["recipe"] == "default" else [f"--recipe {config['recipe']}"]
-        return ["python -m vision_pwil.train_door", *named], _plain(train_door.RECIPES[config["recipe"]])
-    choice = train_locomotion.Choice(config["env"], config["agent"], config["ablation"])
-    words = ["python -m vision_pwil.train_locomotion", f"--env {choice.env}", f"--agent {choice.agent}"]
-    if choice.ablation != "none":
-        words.append(f"--ablation {choice.ablation}")
-    return words, _plain(train_locomotion.defaults(choice))
+def usual(config: Mapping[str, Any]) -> tuple[list[str], ImitationConfig]:
+    """The command that makes a run's choices, and the settings that it has by default."""
+    choice = Choice(config["env"], config["agent"])
+    words = ["vision-pwil train", f"--env {choice.env}", f"--agent {choice.agent}"]
+    for name in ("recipe", "ablation", "reward"):  # an ablation may bring its reward
+        if getattr(presets.defaults(choice), name) != config[name]:
+            choice = replace(choice, **{name: config[name]})
+            words.append(f"--{name} {config[name]}")
+    return words, presets.defaults(choice)
 
 
 def command_line(config: Mapping[str, Any]) -> str:
     """The command that gave a run its settings: its choices, and what differs from their defaults."""
-    words, defaults = usual(config)
-    return " ".join([*words, *options(config, defaults)])
+    words, settings = usual(config)
+    return " ".join([*words, *options(config, json.loads(json.dumps(asdict(settings), default=str)))])
 
 
 def options(config: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[str]:
     """The options that make settings out of the defaults; of files only the name, since folders are one machine's."""
-    for name, value in flatten(config).items():
-        if name in ("run", "training.checkpoint_seconds") or name not in defaults or value == defaults[name]:
+    given = flatten(config)
+    for name, default in flatten(defaults).items():
+        value = given[name]
+        if name in ("run", "training.checkpoint_seconds") or value == default:
             continue
         option = f"--{name.rpartition('.')[2].replace('_', '-')}"
         if isinstance(value, bool):
             yield option if value else option.replace("--", "--no-", 1)
-        elif name in ("demos", "encoder"):
-            yield f"{option} {Path(value).name}"
+        elif name in ("demos", "encoder") and value is not None:
+            yield shlex.join([option, Path(value).name])
         else:
-            yield " ".join(map(str, [option, *(value if isinstance(value, list) else [value])]))
-
-
-def _plain(settings: Any) -> dict[str, Any]:
-    """Settings as config.json has them, under dotted names."""
-    return flatten(json.loads(json.dumps(asdict(settings), default=str)))
-
-
-def expert_return(demos: str | None) -> float | None:
-    """Mean return of the demonstrations, where their file knows it."""
-    if demos is None or not demos.endswith(".npz"):
-        return None
-    with np.load(demos) as arrays:
-        return float(arrays["returns"].mean()) if "returns" in arrays else None
+            yield shlex.join([option, *map(str, value if isinstance(value, list) else [value])])
 
 
 def summarize(run: Path, note: str, at: str) -> dict[str, Any]:
     """What a run was and where it came to.
 
     `evaluation` is what its last policy did when played, `chosen` what the one with the highest imitation return did in
-    episodes of its own; each None where `evaluate` has not played it.
+    episodes of its own; each None where `vision-pwil evaluate` has not played it.
     """
     config, curve = read_json(run / "config.json"), read_curve(run)
     if not curve:
@@ -105,11 +96,11 @@ def summarize(run: Path, note: str, at: str) -> dict[str, Any]:
         "command": command_line(config),
         "commit": at,
         "machine": machine(),
-        **{name: config[name] for name in ABOUT if name in config},
+        **{name: config[name] for name in ABOUT},
         "seed": config["training"]["seed"],
         "steps_asked_for": config["training"]["steps"],
         "evaluation_episodes": config["training"]["evaluation_episodes"],
-        "expert_return": expert_return(config["demos"]),
+        "expert_return": expert_return(config["demos"]) if config["demos"] else None,
         "first": curve[0],
         "last": curve[-1],
         **{name: read_json(path) if path.exists() else None for name, path in played.items()},
@@ -119,8 +110,9 @@ def summarize(run: Path, note: str, at: str) -> dict[str, Any]:
 
 def stills(run: Path, policy: str, episode: int) -> Image.Image:
     """An episode in large frames side by side: all of it where it can succeed, else a tenth of a second apart."""
-    frames, rate = Player(run, policy).film(episode)
-    if "success" in read_curve(run)[0]:
+    playback = Playback(run, policy)
+    frames, rate = playback.film(episode)
+    if playback.task.config.success is not None:
         chosen = frames[np.linspace(0, len(frames) - 1, STILLS).astype(int)]
     else:
         chosen = frames[len(frames) // 2 :: max(1, round(rate / 10))][:STILLS]

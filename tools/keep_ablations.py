@@ -27,7 +27,7 @@ LAST = 20_000
 
 @dataclass(frozen=True)
 class Keep:
-    """Keep a comparison of runs of train_door."""
+    """Keep a comparison of runs at the door."""
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Run directories."""

@@ -13,9 +13,10 @@ PIECES = {
     "--no-normalize": "normalised observations",
     "--no-critic-layer-norm": "layer normalisation in the critics",
     "--noise-exponent 0.0": "pink exploration noise (white instead)",
+    "--ending last": "the shared absorbing state",
     "--absorbing last": "the shared absorbing state",
 }
-"""Pieces of the recipe, by the option that left each out."""
+"""Pieces of the recipe, by the option that left each out; of the last one also by the name it had before."""
 
 EARLIER = {
     "door/human-composites-seed0": "encoder with composites",

@@ -1,8 +1,8 @@
 """Run one of the paper's searches, or its ten seeds, on Ray Tune: `vision-pwil sweep door-seeds --help`.
 
 Every trial is a command of this package with a run directory of its own. Stop a sweep with Ctrl-C and start it again
-with the same command: finished trials are kept, the others go on from their checkpoints. So does a trial whose worker
-is lost, on another one. What follows `--` is passed on to every trial, for example `door-seeds -- --steps 300000`.
+with the same command: finished trials are kept, the others go on from their checkpoints. So does a trial whose node is
+lost, on another one. What follows `--` is passed on to every trial, for example `door-seeds -- --steps 300000`.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
 """Learn a policy from demonstrations: `vision-pwil train --env ID --demos PATH`.
 
-Takes videos, or recorded states and actions. From videos it trains the encoder or takes a given one, audits the metric,
+Takes videos, or recorded states and actions. From videos it trains the encoder or takes a given one, audits the reward,
 trains the agent on the pixel reward, evaluates it and films it. Everything goes to one run directory; the same command
 continues an interrupted run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import tyro
@@ -14,6 +14,7 @@ from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Row
 from vision_pwil.tasks import presets
+from vision_pwil.tasks.auditing import held_out_level
 from vision_pwil.tasks.imitation import Outcome, imitate
 from vision_pwil.tasks.playback import film_run
 from vision_pwil.tasks.preset import Preset
@@ -59,7 +60,8 @@ def describe(outcome: Outcome, config: ImitationConfig) -> str:
     """How a training went, and where to look."""
     lines = ["Finished." if outcome.finished else "Stopped; the same command goes on."]
     if outcome.last and outcome.best:
-        lines.append(f"At step {outcome.last['step']:.0f}: {figures(outcome.last, config.task.success)}.")
+        level = held_out_level(outcome.run)
+        lines.append(f"At step {outcome.last['step']:.0f}: {figures(outcome.last, config.task.success, level)}.")
         lines.append(
             f"The highest return, {outcome.best['return']:.4g}, was at step {outcome.best['step']:.0f}; "
             f"`vision-pwil evaluate {outcome.run} --best` plays that policy."
@@ -68,9 +70,13 @@ def describe(outcome: Outcome, config: ImitationConfig) -> str:
     return "\n".join(lines)
 
 
-def figures(row: Row, success: str | None) -> str:
-    """An evaluation in words."""
+def figures(row: Row, success: str | None, level: Mapping[str, float]) -> str:
+    """An evaluation in words, beside what a held-out demonstration has where that is known."""
     names = {"return": "return", "task_return": "task return", "w1": "W1"}
-    parts = [f"{label} {row[name]:.4g}" for name, label in names.items() if name in row]
+    parts = [
+        f"{label} {row[name]:.3g}" + (f" (a held-out demonstration has {level[name]:.3g})" if name in level else "")
+        for name, label in names.items()
+        if name in row
+    ]
     rates = [name for name in dict.fromkeys((success, "success")) if name in row]
     return ", ".join([*(f"{name} in {row[name]:.0%} of episodes" for name in rates), *parts])

@@ -138,14 +138,16 @@ def render_door(
     return replace(rendered, source=demonstrations.source)  # the same content may come from elsewhere
 
 
-def replayed_door(demonstrations: Demonstrations, options: Mapping[str, Any], frames: bool) -> Demonstrations:
-    """Demonstrations cut where the door opens, with the states of the replay, and with frames if asked for.
+def replayed_door(
+    demonstrations: Demonstrations, options: Mapping[str, Any], settings: RenderSettings | None
+) -> Demonstrations:
+    """Demonstrations cut where the door opens, with the states of the replay, and with frames if there are settings.
 
     `options` are those of the environment.
     """
     open_angle = float(options.get("open_angle", OPEN_ANGLE))
-    if frames:
-        return render_door(demonstrations, open_angle=open_angle)
+    if settings is not None:
+        return render_door(demonstrations, settings, open_angle)
     cut = [
         Episode(
             played.states, np.asarray(episode.actions)[: len(played.states)], None, episode.initial_state, played.done

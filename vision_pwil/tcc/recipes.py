@@ -34,8 +34,8 @@ class Recipe(Settings):
     time_width: Positive = 0.1
     """Standard deviation of "like shares" as a part of the video's length: the speeds of people differ."""
     composites: NotNegative = 0.5
-    """Frames that never were, for each frame of the batch: two times of a video on either side of a cut. The
-    contrastive loss pushes them away from the real ones; else the hand alone may look like the task done."""
+    """Synthetic composites for each frame of the batch, put together from two times of a video. In the contrastive loss
+    they are negatives for every frame; without them the hand alone may look like the task done. Not in the paper."""
     shift: Whole = 4
     """Largest random shift in pixels, one for all frames of a video."""
     brightness: BelowOne = 0.1

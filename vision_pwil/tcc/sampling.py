@@ -88,7 +88,7 @@ def shifted(frames: Tensor, down: int, right: int) -> Tensor:
 
 
 def composites(frames: Tensor, count: int, rng: np.random.Generator) -> Tensor:
-    """Up to `count` frames that never were: one part of a frame beside the other part of a frame at another time.
+    """Up to `count` synthetic composites: one part of a frame beside the other part of a frame at another time.
 
     The cut is straight, upright or level. It lies where the two differ least, so that it cannot be seen, with no less
     than `_FAIR` of what differs on either side; where that cannot be, there is no composite.

@@ -1,4 +1,4 @@
-"""The process of a trial: the command itself, which dies with its worker and is continued by the next one."""
+"""The process of a trial: the command itself, which dies with its runner and is continued by the next one."""
 
 import ctypes
 import fcntl
@@ -16,19 +16,19 @@ from ray.tune import Trainable
 from vision_pwil.sweep.trial import Trial
 
 _POLL = 2.0  # seconds between two looks at a trial
-_PATIENCE = 120.0  # seconds for a trial to save when it is stopped, and for one of a lost worker to vanish
+_PATIENCE = 120.0  # seconds for a trial to save when it is stopped, and for one of a lost runner to vanish
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)  # loaded here: between fork and exec nothing may be
 
 
 def _before_exec() -> None:
-    """In the new process: die with the worker, which may be killed; and hear Ctrl-C, which Ray's processes block."""
+    """In the new process: die with the runner, which may be killed; and hear Ctrl-C, which Ray's processes block."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _wait_until_free(folder: Path) -> None:
-    """A worker can be lost to the cluster a little before its process is gone: let that one go first."""
+    """A runner can be lost to the cluster a little before its process is gone: let that one go first."""
     with (folder / "lock").open("a") as lock:
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
@@ -45,7 +45,7 @@ def start(trial: Trial, cpus: int, note: str = "") -> subprocess.Popen:
     _wait_until_free(trial.folder)
     threads = {f"{library}_NUM_THREADS": str(cpus) for library in ("OMP", "OPENBLAS", "MKL")}
     with trial.log.open("a") as log:
-        log.write(f"$ {trial.line}  # on {socket.gethostname()}{note}, worker {os.getpid()}, {time.ctime()}\n")
+        log.write(f"$ {trial.line}  # on {socket.gethostname()}{note}, process {os.getpid()}, {time.ctime()}\n")
         log.flush()
         return subprocess.Popen(
             [sys.executable, *trial.command],
@@ -58,7 +58,7 @@ def start(trial: Trial, cpus: int, note: str = "") -> subprocess.Popen:
         )
 
 
-class Worker(Trainable):
+class TrialRunner(Trainable):
     """What Ray Tune runs for a trial, on any node; a lost one is replaced, and the same command goes on."""
 
     def setup(self, config: dict[str, Any]) -> None:
