@@ -135,7 +135,8 @@ def render_door(
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
     path = cache_folder(cache_dir) / "door-frames" / f"{name}.demos"
     rendered = cached(path, lambda: _render(demonstrations, settings, open_angle))
-    return replace(rendered, source=demonstrations.source)  # the same content may come from elsewhere
+    # The same content may come from elsewhere.
+    return replace(rendered, source=demonstrations.source, origin=demonstrations.identity)
 
 
 def replayed_door(
@@ -154,7 +155,7 @@ def replayed_door(
         )
         for played, episode in zip(replay(demonstrations, open_angle), demonstrations.episodes, strict=True)
     ]
-    return Demonstrations(tuple(cut), ENV_ID, demonstrations.source)
+    return Demonstrations(tuple(cut), ENV_ID, demonstrations.source, origin=demonstrations.identity)
 
 
 def hand_alone(demonstrations: Demonstrations, options: Mapping[str, Any]) -> Iterator[Array]:

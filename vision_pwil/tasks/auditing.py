@@ -116,7 +116,7 @@ def _split(
     if len(demonstrations) < 4:
         raise InputError(f"An audit needs 4 demonstrations or more, and there are {len(demonstrations)}.")
     every = range(len(demonstrations))
-    if encoder is not None and encoder.provenance.demonstrations == demonstrations.checksum:
+    if encoder is not None and encoder.provenance.demonstrations == demonstrations.identity:
         held_out = set(encoder.provenance.validation)
     elif config.num_demos is not None and config.num_demos < len(demonstrations):
         held_out = set(every) - set(np.random.default_rng(seed).choice(len(every), config.num_demos, replace=False))

@@ -143,7 +143,7 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
         return encoder
     if not config.fresh_encoder:
         own = Encoder.load(SHIPPED_ENCODER)
-        if own.provenance.demonstrations == demonstrations.checksum:
+        if own.provenance.demonstrations == demonstrations.identity:
             return own
     if run is None:
         raise InputError("No encoder comes with these demonstrations: name one with --encoder.")

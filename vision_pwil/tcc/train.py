@@ -142,7 +142,7 @@ class Session:
         encoder = self.learner.product.rescaled(scale)
         encoder.provenance = Provenance(
             render_fingerprint=self.demonstrations.render_fingerprint,
-            demonstrations=self.demonstrations.checksum,
+            demonstrations=self.demonstrations.identity,
             validation=tuple(self.held_out),
             tau_train=row["tau_train"],
             tau_validation=row["tau_validation"],
