@@ -5,6 +5,7 @@ trains the agent on the pixel reward, evaluates it and films it. Everything goes
 continues an interrupted run.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -23,17 +24,17 @@ from vision_pwil.tasks.settings import Choice, ImitationConfig
 
 def main(args: Sequence[str], prog: str = "vision-pwil train") -> None:
     """The command, with the preset that suits the environment."""
-    _run(args, prog, Choice(env=tyro.MISSING, agent=""), None)
+    _run(args, prog, Choice(env=tyro.MISSING, agent=""), None, __doc__)
 
 
-def with_preset(args: Sequence[str], prog: str, preset: Preset, env: str) -> None:
+def with_preset(args: Sequence[str], prog: str, preset: Preset, env: str, about: str | None = __doc__) -> None:
     """The command with one preset, for its environment unless another is named."""
-    _run(args, prog, Choice(env=env, agent=preset.agent), preset)
+    _run(args, prog, Choice(env=env, agent=preset.agent), preset, about)
 
 
-def _run(args: Sequence[str], prog: str, choice: Choice, preset: Preset | None) -> None:
+def _run(args: Sequence[str], prog: str, choice: Choice, preset: Preset | None, about: str | None) -> None:
     start = configured(args, choice, preset)
-    cli.run(cli.starting_from(train, start), args=args, prog=prog, description=__doc__)
+    cli.run(cli.starting_from(train, start), args=args, prog=prog, description=about)
 
 
 def configured(args: Sequence[str], choice: Choice, preset: Preset | None = None) -> ImitationConfig:
@@ -45,7 +46,8 @@ def configured(args: Sequence[str], choice: Choice, preset: Preset | None = None
     try:
         return presets.defaults(chosen, preset)
     except InputError as error:
-        raise SystemExit(f"error: {error}") from None
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def train(config: ImitationConfig) -> None:

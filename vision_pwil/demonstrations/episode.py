@@ -125,8 +125,8 @@ class Demonstrations:
     state_parts: tuple[tuple[str, int], ...] = ()
     """Name and width of each part that the states were put together from, in their order; where parts have names."""
     origin: str | None = None
-    """Checksum of the demonstrations that these were rendered from: another MuJoCo draws a few pixels otherwise, and they
-    are still the same."""
+    """Checksum of the demonstrations that these were rendered from: another MuJoCo draws a few pixels otherwise, and
+    they are still the same."""
 
     def __post_init__(self) -> None:
         """Episodes that belong together agree on the shape of a state, an action, and a frame."""
