@@ -295,7 +295,7 @@ def test_options_that_a_format_does_not_have(tmp_path):
 
 def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "vision_pwil.commands.demonstrations", *map(str, arguments)],
+        [sys.executable, "-m", "vision_pwil", "demonstrations", *map(str, arguments)],
         capture_output=True,
         text=True,
         env=os.environ | environment,
@@ -305,7 +305,9 @@ def command(*arguments: object, **environment: str) -> subprocess.CompletedProce
 def test_command_line_inspects_and_converts(tmp_path):
     make().save(tmp_path / "a.demos")
     shown = command("inspect", tmp_path / "a.demos", "--sheet", tmp_path / "sheet.png")
-    assert shown.returncode == 0 and make().checksum in shown.stdout and "84x84x3" in shown.stdout
+    assert shown.returncode == 0 and "84x84x3" in shown.stdout and make().checksum not in shown.stdout
+    shown = command("inspect", tmp_path / "a.demos", "--sheet", tmp_path / "sheet.png", "--checksum")
+    assert make().checksum in shown.stdout
     assert Image.open(tmp_path / "sheet.png").format == "PNG"
     np.savez(tmp_path / "b.npz", observations=np.ones((3, 2)), actions=np.ones((3, 1)), episode_lengths=[3])
     assert command("convert", tmp_path / "b.npz", tmp_path / "b.demos").returncode == 0

@@ -72,7 +72,7 @@ def test_nobody_reads_the_output(words, tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "vision_pwil.commands.demonstrations", *words],
+        [sys.executable, "-m", "vision_pwil", "demonstrations", *words],
         stdout=writer,
         stderr=subprocess.PIPE,
         cwd=tmp_path,

@@ -99,13 +99,17 @@ def test_the_commands(tmp_path: Path, demos: Path) -> None:
     assert list((tmp_path / "run" / "tensorboard").glob("events*"))
     encoder = tmp_path / "run" / "encoder.safetensors"
     look = ("--encoder", encoder, "--demos", demos, "--out", tmp_path / "pictures")
-    done = subprocess.run(command("vision_pwil.tcc.evaluate", *look), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command("vision_pwil", "encoder", "evaluate", *look), capture_output=True, text=True, check=True
+    )
     assert f"held out videos: {Encoder.load(encoder).provenance.tau_validation:.4f}" in done.stdout
     assert {"tau_all.png", "tau_held_out.png", "tau_training.png"} < {
         path.name for path in (tmp_path / "pictures").iterdir()
     }
     folds = ("--demos", demos, "--out", tmp_path / "folds", "--updates", 1, "--validation", 2, "--recipe", "paper")
-    done = subprocess.run(command("vision_pwil.tcc.crossvalidate", *folds), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command("vision_pwil", "encoder", "crossvalidate", *folds), capture_output=True, text=True, check=True
+    )
     assert len(list(csv.DictReader((tmp_path / "folds" / "folds.csv").open()))) == 3
     assert (tmp_path / "folds" / "curves.png").exists()
     config = json.loads((tmp_path / "folds" / "fold-2" / "config.json").read_text())

@@ -15,6 +15,7 @@ import torch
 
 from vision_pwil.agents.table import AGENTS
 from vision_pwil.commands import evaluate, plot
+from vision_pwil.commands import train as training
 from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder, Provenance
 from vision_pwil.envs.record import record
@@ -193,7 +194,7 @@ def test_bad_input_is_one_sentence(trained, tmp_path, capsys):
 
     def train(*changes: object) -> str:
         given = (*arguments(trained[0]), "--run", tmp_path / "run", *changes)
-        return complaint(lambda args: train.with_preset(args, "train_door", door.PRESET, ENV_ID), *given)
+        return complaint(lambda args: training.with_preset(args, "train_door", door.PRESET, ENV_ID), *given)
 
     other = Encoder()
     other.provenance = Provenance(render_fingerprint="another")

@@ -78,7 +78,10 @@ def _end(status: int, sentence: str = "") -> NoReturn:
 def _nobody_reads() -> bool:
     """Whether the other end of the standard output is closed."""
     poll = select.poll()
-    poll.register(sys.stdout.fileno(), 0)
+    try:
+        poll.register(sys.stdout.fileno(), 0)
+    except (OSError, ValueError):  # it is no file: someone in this process reads it
+        return False
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 

@@ -16,6 +16,7 @@ from vision_pwil.demonstrations import ASSETS, Demonstrations, choose, read, sub
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.flat import FlatEnv
 from vision_pwil.envs.replaying import replayed
+from vision_pwil.rewards.table import find as find_reward
 from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
@@ -154,6 +155,8 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
 
 
 def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
+    if config.reward != OWN_REWARD:
+        find_reward(config.reward)
     ours = config.ablation != "none" or config.prefill or config.training.n_step * config.training.action_repeat != 1
     if kind.needs_actions and ours:
         raise InputError(

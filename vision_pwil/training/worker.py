@@ -59,7 +59,8 @@ class Worker:
         try:
             self._connection.send(request)
         except (BrokenPipeError, ConnectionResetError):
-            self._replace()
+            if not self.ready():  # otherwise its last words are there for `receive`
+                self._replace()
 
     def ready(self, timeout: float = 0.0) -> bool:
         """Whether `receive` would return at once; waits for it up to `timeout` seconds."""
