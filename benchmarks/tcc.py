@@ -50,7 +50,7 @@ def measure(config: BenchmarkConfig, recipe_name: str) -> dict[str, float]:
     videos = [rng.integers(0, 256, (int(length), 84, 84, 3), dtype=np.uint8) for length in lengths]
     recipe = RECIPES[recipe_name]
     learner = Learner(videos, recipe, seed=0)
-    frames = torch.from_numpy(np.concatenate([video[:: recipe.subsampling] for video in videos]))
+    frames = torch.from_numpy(np.concatenate([video[:: recipe.subsampling or 8] for video in videos]))
     network, normalise = learner.encoder.network, learner.encoder.normalise
 
     def bare(pixels: torch.Tensor) -> None:

@@ -194,7 +194,7 @@ def test_interrupted_rendering_leaves_nothing(tmp_path):
     Demonstrations((shut,) * 8).save(tmp_path / "in.demos")
     arguments = ["render", tmp_path / "in.demos", tmp_path / "out.demos", "--cache-dir", tmp_path / "cache"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "vision_pwil.demonstrations", *map(str, arguments)],
+        [sys.executable, "-m", "vision_pwil.commands.demonstrations", *map(str, arguments)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 
 import numpy as np
@@ -161,6 +162,20 @@ def times_that_the_film_has_not(folder):
 )
 def test_incomplete_datasets_say_what_is_missing(tmp_path, change, message):
     assert message in broken(tmp_path / "set", change)
+
+
+@pytest.mark.parametrize("write", [write_lerobot_v2, write_lerobot_v3])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path, write):
+    write(tmp_path / "set")
+    for path in sorted(path for path in (tmp_path / "set").rglob("*.*") if path.is_file() and "wrist" not in str(path)):
+        data = path.read_bytes()
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(InputError, match=r"is not a file|no videos|has no camera"):
+            read(tmp_path / "set", camera=FRONT)
+        path.unlink()
+        path.write_bytes(data)
+    assert len(read(tmp_path / "set", camera=FRONT)) > 1
 
 
 def test_names_of_cameras_never_lead_out_of_the_folder(tmp_path):

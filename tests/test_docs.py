@@ -111,6 +111,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_named_in_the_text_exist(page: Path) -> None:
+    named = re.findall(r"`((?:vision_pwil|tests|tools|benchmarks|docs|results)/[\w./-]+)`", page.read_text())
+    environments = ("vision_pwil/AdroitDoor-v0",)
+    assert not [path for path in named if not (ROOT / path).exists() and path not in environments]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_have_their_options(page: Path) -> None:
     wrong = [(" ".join(words), complaint(words)) for words in command_lines(page.read_text())]
     assert not [line for line in wrong if line[1]]

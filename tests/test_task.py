@@ -228,10 +228,11 @@ def test_the_absorbing_bit_is_shown_to_the_policy_and_left_out_of_the_points():
 
 def test_demonstrations_are_padded_to_the_horizon_where_they_finish():
     episodes = [np.array([[1.0], [2.0], [3.0]]), np.array([[11.0], [12.0]]), np.array([[5.0]])]
-    points, weights = weighted(episodes, [True, False, True], 10, "last")
+    points, weights, *_ = weighted(episodes, [True, False, True], 10, "last")
     assert points.ravel().tolist() == [1, 2, 3, 11, 12, 5]
     assert weights.tolist() == [1, 1, 1 + 7, 1, 1, 1 + 9]
-    points, weights = weighted(episodes, [True, False, True], 10, "shared")
+    points, weights, _, end = weighted(episodes, [True, False, True], 10, "shared")
+    assert end.tolist() == [4]
     assert points.ravel().tolist() == [1, 2, 3, 11, 12, 5, 4]  # half-way between 3 and 5
     assert weights.tolist() == [1, 1, 1, 1, 1, 1, 7 + 9]
     assert weighted(episodes, [True, False, True], 2, "none").weights.tolist() == [1] * 6
@@ -241,9 +242,43 @@ def test_demonstrations_are_padded_to_the_horizon_where_they_finish():
         weighted(episodes, [False] * 3, 10, "shared")
 
 
+@pytest.mark.parametrize("ending", ["last", "shared"])
+def test_where_time_counts_the_absorbing_mass_is_spread_over_the_times_after_each_end(ending):
+    episodes = [np.array([[1.0], [2.0]]), np.array([[7.0]]), np.array([[5.0], [6.0], [9.0]])]
+    points, weights, times, end = weighted(episodes, [True, False, True], 4, ending, timed=True)
+    rows = sorted(zip(points.ravel(), weights, times, strict=True))
+    lived = [(1.0, 1, 0.25), (2.0, 1, 0.5), (7.0, 1, 0.25), (5.0, 1, 0.25), (6.0, 1, 0.5), (9.0, 1, 0.75)]
+    if ending == "last":
+        after = [(2.0, 1, 0.75), (2.0, 1, 1.0), (9.0, 1, 1.0)]
+    else:
+        after = [(5.5, 1, 0.75), (5.5, 2, 1.0)]
+        assert end.tolist() == [5.5]
+    assert rows == sorted([*lived, *after])
+
+
+def test_pace_is_one_more_coordinate():
+    """By hand: the points with their times, Algorithm 1 on both; W1 does not see the time."""
+    paths = [np.random.default_rng(k).normal(size=(n, 4)) for k, n in enumerate((4, 6))]
+    config = TaskConfig(compare="states", ending="last", beta=1.0, pace=3.0, standardized=False)
+    atoms = weighted(paths, [True, True], 8, "last", timed=True)
+    stage = Task("test/Grid-v0", "pwil", config, atoms).stage()
+    played = stage.rollout(constant(0.0), 0)
+    states = np.repeat(0.1 * np.arange(1, 6)[:, None], 4, axis=1)
+    visited = np.vstack([states, np.tile(states[-1], (3, 1))])
+    by_hand = np.column_stack([visited, 3.0 * np.arange(1, 9) / 8])
+    shown = [np.vstack([path, np.tile(path[-1], (8 - len(path), 1))]) for path in paths]
+    reference = np.vstack([np.column_stack([path, 3.0 * np.arange(1, 9) / 8]) for path in shown])
+    costs = transcription(by_hand, reference, 8)
+    np.testing.assert_allclose(played.rewards, 5 * np.exp(-8 / 2 * costs), rtol=1e-6)
+    measured = stage.measure(stage.rollout(constant(0.0), 0, evaluating=True))
+    scale = np.concatenate(shown).std(0)
+    assert measured["w1"] == pytest.approx(exact_w1(visited / scale, np.concatenate(shown) / scale), rel=1e-6)
+
+
 def absorbing_task(ending: str, **settings) -> Task:
     """Grid ends at its fifth step of eight, and says so: the task is done."""
-    atoms = Atoms(np.random.default_rng(0).normal(size=(9, 4)), np.ones(9, np.int64))
+    points = np.random.default_rng(0).normal(size=(9, 4))
+    atoms = Atoms(points, np.ones(9, np.int64), end=points[-1] if ending == "shared" else None)
     return Task("test/Grid-v0", "pwil", TaskConfig(compare="states", ending=ending, beta=1.0, **settings), atoms)
 
 
@@ -255,7 +290,7 @@ def test_finishing_pays_the_absorbing_steps_where_they_lie(ending):
     assert len(played.actions) == 5 and len(played.rewards) == 8 and played.terminal
     rewarder = Rewarder.for_states(task.atoms.points, 8, beta=1.0)
     states = np.repeat(0.1 * np.arange(1, 6)[:, None], 4, axis=1)
-    after = states[-1] if ending == "last" else task.atoms.points[-1]
+    after = states[-1] if ending == "last" else task.atoms.end
     visited = [*states, after, after, after]
     np.testing.assert_allclose(played.rewards, [rewarder.step(point) for point in visited], rtol=1e-9)
     rows = n_step_transitions(played.observations, played.actions, played.rewards, terminal=True, gamma=0.9)

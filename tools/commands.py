@@ -19,7 +19,6 @@ PROGRAM = "vision-pwil"
 DECIDING = ("--env", "--agent", "--recipe", "--reward", "--ablation")
 """Options that decide the defaults of others, and which others there are."""
 DOOR, HOPPER = "--env vision_pwil/AdroitDoor-v0", "--env Hopper-v5"
-RECIPES = ("--recipe paper",)
 VARIANTS = {
     "vision-pwil train": (
         DOOR,
@@ -29,16 +28,16 @@ VARIANTS = {
         *(f"{HOPPER} --ablation {name}" for name in ("state", "l2", "nofill", "support")),
     ),
     "vision-pwil audit": (DOOR, HOPPER),
-    "vision-pwil encoder train": RECIPES,
-    "vision-pwil encoder crossvalidate": RECIPES,
+    "vision-pwil encoder train": ("--recipe paper",),
 }
 """Values of deciding options to document: each line is compared with the same line without its last option."""
-ALIASES = {
+SAME = {
+    "vision-pwil encoder crossvalidate": "vision-pwil encoder train",
     "python -m vision_pwil.tcc.train": "vision-pwil encoder train",
     "python -m vision_pwil.train_door": f"vision-pwil train {DOOR}",
     "python -m vision_pwil.train_locomotion": f"vision-pwil train {HOPPER}",
 }
-"""Modules that are another command."""
+"""Commands that take the options of another one; --env may have another default."""
 INTRODUCTION = """# Commands
 
 What `--help` says, as `python tools/commands.py` wrote it. `vision-pwil` and `python -m vision_pwil` are one program;
@@ -121,12 +120,10 @@ def section(*words: str) -> str:
     about = re.split(r"\n (?:positional arguments|options)\n", text.partition("\n")[2])[0].strip()
     nested = words[0] == PROGRAM and len(words) > 2
     parts = [f"{'###' if nested else '##'} {line}", re.sub(r"\n{3,}", "\n\n", about)]
-    if line in ALIASES:
-        other = {name: said for name, said in news(words, ALIASES[line].split()).items() if name != "--env STR"}
-        parts += (
-            [f"The same as `{ALIASES[line]}`, but for:", table(other)] if other else [f"The same as `{ALIASES[line]}`."]
-        )
-        return "\n\n".join(parts)
+    if line in SAME:
+        other = {name: said for name, said in news(words, SAME[line].split()).items() if name != "--env STR"}
+        parts.append(f"Options and defaults are those of `{SAME[line]}`{', but for:' if other else '.'}")
+        return "\n\n".join([*parts, *([table(other)] if other else [])])
     if names := subcommands(text):
         return "\n\n".join([*parts, *(section(*words, name) for name in names)])
     parts.append(table(options(text)))

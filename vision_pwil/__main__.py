@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif not words or words[0] in ("-h", "--help"):
         print(usage())
     elif words[0] in COMMANDS:
+        # As `python -m` does: an environment "module:id" may lie in the working directory.
+        sys.path.insert(0, "")
         importlib.import_module(f"vision_pwil.commands.{words[0]}").main(words[1:], f"vision-pwil {words[0]}")
     else:
         print(f"error: there is no command {words[0]!r}: choose one of {', '.join(COMMANDS)}.", file=sys.stderr)

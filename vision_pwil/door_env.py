@@ -31,7 +31,7 @@ CAMERA = {"lookat": (-0.00441817, -0.15030982, 0.20043127), "distance": 1.5, "az
 """The default view of AdroitHandDoor-v1. Gymnasium looks at the median of the geoms' positions at a reset; its x moves
 with the door's place (this one at half of all resets, up to 6 mm away at the others). Here every episode has the same.
 """
-SETTINGS = RenderSettings(smooth=False, stacks=2, quads=4, **CAMERA)  # type: ignore[arg-type]
+SETTINGS = RenderSettings(smooth=False, stacks=2, quads=4, triangles=2000, **CAMERA)  # type: ignore[arg-type]
 """The door's frames: their fingerprint travels with its demonstrations and encoders."""
 FRAME = "frame"
 """The body of the model that a reset places: the door in its frame."""

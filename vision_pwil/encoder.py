@@ -31,7 +31,7 @@ class Provenance(Settings):
     render_fingerprint: str | None = None
     """Fingerprint of the render settings of the training frames; other frames give meaningless distances."""
     demonstrations: str | None = None
-    """Checksum of the demonstrations it was trained and validated on."""
+    """Which demonstrations it was trained and validated on (`Demonstrations.identity`)."""
     validation: tuple[Whole, ...] = ()
     """Indices of the episodes held out for validation; the training episodes are all the others."""
     tau_train: float | None = None

@@ -9,4 +9,4 @@ from vision_pwil.commands import train
 from vision_pwil.tasks import door
 
 if __name__ == "__main__":
-    train.with_preset(sys.argv[1:], "python -m vision_pwil.train_door", door.PRESET, door.ENV_ID)
+    train.with_preset(sys.argv[1:], "python -m vision_pwil.train_door", door.PRESET, door.ENV_ID, __doc__)

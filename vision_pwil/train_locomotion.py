@@ -10,4 +10,4 @@ from vision_pwil.commands import train
 from vision_pwil.tasks import locomotion
 
 if __name__ == "__main__":
-    train.with_preset(sys.argv[1:], "python -m vision_pwil.train_locomotion", locomotion.PRESET, "Hopper-v5")
+    train.with_preset(sys.argv[1:], "python -m vision_pwil.train_locomotion", locomotion.PRESET, "Hopper-v5", __doc__)

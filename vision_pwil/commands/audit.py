@@ -1,7 +1,7 @@
 """Does a reward rank behaviour? Asked before anyone spends hours of RL on it: `vision-pwil audit`.
 
-With --env it audits the very reward that `vision-pwil train` would train on, with idle play in the environment;
-without, videos alone. Prints a table and a verdict, and writes a picture.
+With --env it audits the very reward that `vision-pwil train` would use, and plays in the environment; without, it takes
+videos alone. Prints a table and a verdict, and writes a picture.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class Audit:
     policies: tuple[Path, ...] = ()
     """Policies to play beside them: directories of runs (their latest), or files of policies."""
     seed: int = 0
-    """Of the play, and of the split for demonstrations that the encoder was not trained on."""
+    """Of the play, and of the split where the encoder does not say which demonstrations it was not trained on."""
     task: TaskConfig = field(default_factory=TaskConfig)
 
 

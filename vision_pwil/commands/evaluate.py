@@ -28,7 +28,7 @@ class Evaluate:
     """Episodes to play; the first are those of the run's own evaluations."""
     best: bool = False
     """Play not the latest policy but the best by imitation return (an expert's: task return), in episodes that come
-    after those of the run's own evaluations: these chose it, and would flatter it."""
+    after those of the run's own evaluations: it was selected by these, so they would flatter it."""
     video: bool = True
     """Film the first three in large frames."""
     imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import", metavar="MODULE")] = ()

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
 from vision_pwil.demonstrations.options import Options
-from vision_pwil.demonstrations.parsing import parsing
+from vision_pwil.demonstrations.parsing import parsing, plain
 from vision_pwil.demonstrations.pictures import stack
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import sha256
@@ -84,5 +84,5 @@ class _Checksums(dict[Path, str]):
     """Checksums of files, each computed once."""
 
     def __missing__(self, path: Path) -> str:
-        self[path] = sha256(path)
+        self[path] = sha256(plain(path))
         return self[path]

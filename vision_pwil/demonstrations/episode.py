@@ -124,6 +124,9 @@ class Demonstrations:
     """All the cameras of the source."""
     state_parts: tuple[tuple[str, int], ...] = ()
     """Name and width of each part that the states were put together from, in their order; where parts have names."""
+    origin: str | None = None
+    """Checksum of the demonstrations that these were rendered from: another MuJoCo draws a few pixels otherwise, and
+    they are still the same."""
 
     def __post_init__(self) -> None:
         """Episodes that belong together agree on the shape of a state, an action, and a frame."""
@@ -140,6 +143,11 @@ class Demonstrations:
     def __len__(self) -> int:
         """Episodes."""
         return len(self.episodes)
+
+    @property
+    def identity(self) -> str:
+        """Which demonstrations these are: the checksum of what they were rendered from, else their own."""
+        return self.origin or self.checksum
 
     @cached_property
     def checksum(self) -> str:

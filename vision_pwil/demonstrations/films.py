@@ -5,6 +5,7 @@ from pathlib import Path
 
 import av
 import numpy as np
+from av.video.reformatter import VideoReformatter
 from PIL import Image
 
 from vision_pwil.demonstrations.episode import Array
@@ -35,13 +36,15 @@ def film(path: Path, times: Array | None = None, rate: float = 30.0, threads: in
             stream = container.streams.video[0]
             stream.codec_context.options = {"max_pixels": str(MAX_PIXELS)}
             stream.codec_context.thread_count = threads
+            to_rgb = VideoReformatter()  # one for all frames: it keeps what it prepared for the first
             if times is None:
                 for shown in container.decode(stream):
-                    yield _upright(shown)
+                    yield _upright(shown, to_rgb)
                 return
             if len(times) and stream.time_base:
                 container.seek(int((times[0] - 0.5 / rate) / stream.time_base), stream=stream)
-            yield from _at(container.decode(stream), times, 0.5 / rate)
+            for shown in _at(container.decode(stream), times, 0.5 / rate):
+                yield _upright(shown, to_rgb)
     except av.error.FFmpegError as error:
         raise InputError(f"it is damaged, or no video ({error.strerror}).") from None
 
@@ -56,7 +59,7 @@ def film_rate(path: Path) -> float | None:
         return None
 
 
-def _at(frames: Iterator[av.VideoFrame], times: Array, tolerance: float) -> Iterator[Image.Image]:
+def _at(frames: Iterator[av.VideoFrame], times: Array, tolerance: float) -> Iterator[av.VideoFrame]:
     """Of frames in order, the one within the tolerance of each time."""
     wanted = 0
     if not len(times):
@@ -64,9 +67,8 @@ def _at(frames: Iterator[av.VideoFrame], times: Array, tolerance: float) -> Iter
     for shown in frames:
         if shown.time is None or shown.time < times[wanted] - tolerance:
             continue
-        picture = _upright(shown)
         while wanted < len(times) and abs(shown.time - times[wanted]) <= tolerance:
-            yield picture
+            yield shown
             wanted += 1
         if wanted == len(times):
             return
@@ -75,9 +77,9 @@ def _at(frames: Iterator[av.VideoFrame], times: Array, tolerance: float) -> Iter
     raise InputError(f"it has no frame at {times[wanted]:.3f} s, where its dataset has a step.")
 
 
-def _upright(shown: av.VideoFrame) -> Image.Image:
+def _upright(shown: av.VideoFrame, to_rgb: VideoReformatter) -> Image.Image:
     """The frame as a person sees it: telephones film sideways and note the angle beside."""
     check_size(shown.width, shown.height)
-    pixels = shown.to_ndarray(format="rgb24")
+    pixels = to_rgb.reformat(shown, format="rgb24").to_ndarray()
     turns = round(getattr(shown, "rotation", 0) / 90) % 4
     return Image.fromarray(np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels)

@@ -2,7 +2,7 @@
 
 | member | content |
 |---|---|
-| `metadata.json` | `format` ("vision-pwil demonstrations"), `version` (1), `env_id`, `source`, `render_fingerprint`, `checksum`, and `episodes`: for each one `absorbing` and the names of its `parts`; where known `rate`, `camera`, `cameras`, `state_parts`, and an episode's `name` and `task` |
+| `metadata.json` | `format` ("vision-pwil demonstrations"), `version` (1), `env_id`, `source`, `render_fingerprint`, `checksum`, and `episodes`: for each one `absorbing` and the names of its `parts`; where known `rate`, `camera`, `cameras`, `state_parts`, `origin` (the checksum of what was rendered), and an episode's `name` and `task` |
 | `episodes/<k>/<part>.npy` | an array in numpy's .npy format; the parts are `states`, `actions`, `frames` and `initial_state/<key>`, each present or absent in each episode |
 
 `checksum` is `Demonstrations.checksum`, the SHA-256 of all but what is for people only; it is verified at every load. The
@@ -25,7 +25,7 @@ from vision_pwil.system.files import replacing
 
 NAME = "vision-pwil demonstrations"
 VERSION = 1
-_FOR_PEOPLE = ("rate", "camera", "cameras", "state_parts")
+_OPTIONAL = ("rate", "camera", "cameras", "state_parts", "origin")
 
 
 def save(demonstrations: Demonstrations, path: str | Path) -> None:
@@ -37,7 +37,7 @@ def save(demonstrations: Demonstrations, path: str | Path) -> None:
         "source": demonstrations.source,
         "render_fingerprint": demonstrations.render_fingerprint,
         "checksum": demonstrations.checksum,
-        **_known({name: getattr(demonstrations, name) for name in _FOR_PEOPLE}),
+        **_known({name: getattr(demonstrations, name) for name in _OPTIONAL}),
         "episodes": [
             {
                 "absorbing": episode.absorbing,
@@ -118,6 +118,7 @@ def _parse(metadata: dict[str, Any], archive: Archive) -> Demonstrations:
         _text(metadata.get("camera")),
         tuple(str(name) for name in metadata.get("cameras", ())),
         tuple((str(name), int(width)) for name, width in metadata.get("state_parts", ())),
+        _text(metadata.get("origin")),
     )
     if demonstrations.checksum != metadata["checksum"]:
         raise InputError("the checksum does not match the content: the file is damaged, so make or copy it again.")

@@ -26,7 +26,7 @@ from vision_pwil.demonstrations import films, tables
 from vision_pwil.demonstrations.clips import Clip, decode
 from vision_pwil.demonstrations.episode import Array, Demonstrations
 from vision_pwil.demonstrations.options import Options, pick_camera
-from vision_pwil.demonstrations.parsing import Parts, each, parsing, read_json
+from vision_pwil.demonstrations.parsing import Parts, each, parsing, plain, read_json
 from vision_pwil.demonstrations.pictures import open_picture
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
@@ -209,5 +209,5 @@ def _owner(path: Path) -> Path | None:
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     with parsing(path, "JSON file"):
-        memory.require(path.stat().st_size)
+        memory.require(plain(path).stat().st_size)
         return [dict(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

@@ -41,10 +41,17 @@ def parsing(path: str | Path, kind: str) -> Iterator[None]:
         raise InputError(f"{path} is not a readable {kind}: {reason[:200].rstrip('.')}.") from None
 
 
+def plain(path: Path) -> Path:
+    """The path, unless something lies there that is no file: a pipe would be waited for, and never end."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file.")
+    return path
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object."""
     with parsing(path, "JSON file"):
-        memory.require(path.stat().st_size)
+        memory.require(plain(path).stat().st_size)
         return dict(json.loads(path.read_text(encoding="utf-8")))
 
 

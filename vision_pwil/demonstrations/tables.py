@@ -10,6 +10,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from vision_pwil.demonstrations.episode import Array
+from vision_pwil.demonstrations.parsing import plain
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.memory import Allowance
 
@@ -33,7 +34,7 @@ def table(path: Path, columns: Sequence[str] | None = None, allowance: Allowance
 
 def _batches(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     """The rows, some at a time."""
-    with path.open("rb") as file:
+    with plain(path).open("rb") as file:
         if file.read(6) == b"ARROW1":
             reader = pa.ipc.open_file(file)
             for number in range(reader.num_record_batches):
@@ -50,7 +51,7 @@ def _batches(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBat
 
 def values(path: Path, column: str, first: int, last: int) -> Iterator[Any]:
     """One column of a Parquet file from the first row to the last, one in memory at a time."""
-    with path.open("rb") as file:
+    with plain(path).open("rb") as file:
         parquet = pq.ParquetFile(file)
         starts = np.cumsum([0, *(parquet.metadata.row_group(k).num_rows for k in range(parquet.num_row_groups))])
         groups = [k for k in range(parquet.num_row_groups) if starts[k] <= last and starts[k + 1] > first]

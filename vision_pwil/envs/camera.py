@@ -5,6 +5,7 @@ draws itself.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
@@ -72,12 +73,16 @@ class MujocoCamera:
         self._env, self._plain = env, cast(Any, env.unwrapped)
         self._model = self._plain.model
         self._moment = Moment(self._model, self._plain.data)
-        self._renderer: Renderer | None = None
         # gymnasium-robotics' goal environments show their goal only when they draw themselves.
         self._show_goal = getattr(self._plain, "_render_callback", None)
         if self._show_goal is not None:
             self._copy = mujoco.MjData(self._model)
             self._moment_of_copy = Moment(self._model, self._copy)
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        """Made when the first picture is drawn: only that needs OpenGL."""
+        return Renderer(self._model, self.settings, visual_flags(self._env))
 
     def snapshot(self) -> np.ndarray:
         """The joints, and what the environment may have changed in its model."""
@@ -119,14 +124,12 @@ class MujocoCamera:
 
     def draw(self, snapshots: np.ndarray) -> np.ndarray:
         """The pictures (n, height, width, 3), uint8, of n snapshots."""
-        if self._renderer is None:
-            self._renderer = Renderer(self._model, self.settings, visual_flags(self._env))
-        return self._renderer.draw(snapshots)
+        return self.renderer.draw(snapshots)
 
     def close(self) -> None:
         """Free the renderer."""
-        if self._renderer is not None:
-            self._renderer.close()
+        if "renderer" in vars(self):
+            self.renderer.close()
 
 
 class SelfPortrait:

@@ -135,24 +135,27 @@ def render_door(
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
     path = cache_folder(cache_dir) / "door-frames" / f"{name}.demos"
     rendered = cached(path, lambda: _render(demonstrations, settings, open_angle))
-    return replace(rendered, source=demonstrations.source)  # the same content may come from elsewhere
+    # The same content may come from elsewhere.
+    return replace(rendered, source=demonstrations.source, origin=demonstrations.identity)
 
 
-def replayed_door(demonstrations: Demonstrations, options: Mapping[str, Any], frames: bool) -> Demonstrations:
-    """Demonstrations cut where the door opens, with the states of the replay, and with frames if asked for.
+def replayed_door(
+    demonstrations: Demonstrations, options: Mapping[str, Any], settings: RenderSettings | None
+) -> Demonstrations:
+    """Demonstrations cut where the door opens, with the states of the replay, and with frames if there are settings.
 
     `options` are those of the environment.
     """
     open_angle = float(options.get("open_angle", OPEN_ANGLE))
-    if frames:
-        return render_door(demonstrations, open_angle=open_angle)
+    if settings is not None:
+        return render_door(demonstrations, settings, open_angle)
     cut = [
         Episode(
             played.states, np.asarray(episode.actions)[: len(played.states)], None, episode.initial_state, played.done
         )
         for played, episode in zip(replay(demonstrations, open_angle), demonstrations.episodes, strict=True)
     ]
-    return Demonstrations(tuple(cut), ENV_ID, demonstrations.source)
+    return Demonstrations(tuple(cut), ENV_ID, demonstrations.source, origin=demonstrations.identity)
 
 
 def hand_alone(demonstrations: Demonstrations, options: Mapping[str, Any]) -> Iterator[Array]:

@@ -31,7 +31,8 @@ def replayed(demonstrations: Demonstrations, env: FlatEnv, camera: Camera, succe
         return Demonstrations(episodes, name, demonstrations.source, camera.fingerprint)
 
     try:
-        return replace(cached(cache_folder() / "replays" / f"{file}.demos", make), source=demonstrations.source)
+        drawn = cached(cache_folder() / "replays" / f"{file}.demos", make)
+        return replace(drawn, source=demonstrations.source, origin=demonstrations.identity)
     finally:
         camera.close()
 

@@ -47,7 +47,7 @@ class SACConfig(Settings):
     critic_layer_norm: bool = False
     """Layer normalisation in the critics (Hiraoka et al. 2022, "DroQ"; Ball et al. 2023, "RLPD"); not in the paper."""
     normalize: bool = False
-    """Observations minus running mean over running deviation, clipped to +-10; not in the paper."""
+    """Observations minus running mean, over running standard deviation, clipped to +-10; not in the paper."""
 
 
 class SAC:

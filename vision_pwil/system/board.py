@@ -11,8 +11,12 @@ from torch.utils.tensorboard import SummaryWriter
 
 LAYOUT: dict[str, dict[str, tuple[str, ...]]] = {
     "Imitation": {
-        "imitation return": ("eval/return",),
-        "Wasserstein distance, and its greedy bound": ("eval/w1", "eval/greedy_w1"),
+        "imitation return, and that of held-out demonstrations": ("eval/return", "held_out/return"),
+        "Wasserstein distance, its greedy bound, and that of held-out demonstrations": (
+            "eval/w1",
+            "eval/greedy_w1",
+            "held_out/w1",
+        ),
         "success on the door: opened, and 1.35 rad": ("eval/opened", "eval/success"),
         "the task's own return": ("eval/task_return",),
     },

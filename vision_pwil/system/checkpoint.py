@@ -23,7 +23,8 @@ def save(path: str | Path, tensors: Mapping[str, torch.Tensor], values: Mapping[
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
     values = json.loads(json.dumps(values, allow_nan=False))
     record = json.dumps({"sha256": _checksum(tensors, values), "values": values})
-    content = serialize(tensors, {"record": record})  # not to the file: a full disk would not be an OSError
+    # One entry only: safetensors writes more in any order. And not to the file: a full disk would be no OSError.
+    content = serialize(tensors, {"record": record})
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
@@ -33,7 +34,7 @@ def load(path: str | Path, kind: str = "checkpoint") -> tuple[dict[str, torch.Te
     with parsing(path, f"{kind} of this package"):
         require_file(path)
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}  # one entry only: safetensors writes more in any order
+            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
         if "record" not in metadata:
             raise InputError(NO_CHECKSUM)

@@ -12,7 +12,7 @@ from vision_pwil.demonstrations import Demonstrations, subsample
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import read_json, write_json
+from vision_pwil.system.files import parsing, read_json, write_json
 from vision_pwil.system.run import Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.atoms import points_of, weighted
@@ -34,6 +34,17 @@ def check_reward(config: ImitationConfig, run: Run, demonstrations: Demonstratio
         write_audit(report, run.path)
     if read_json(path)["verdict"] == "cannot rank":
         raise InputError(f"The reward cannot rank behaviour (see {path}): train another encoder, or give --no-audit.")
+
+
+def held_out_level(folder: Path) -> dict[str, float]:
+    """What held-out demonstrations have, by the audit in a run directory: `return` and `w1`; empty without an audit."""
+    path = folder / AUDIT
+    if not path.exists():
+        return {}
+    with parsing(path, "audit"):
+        scores = [score for score in read_json(path)["scores"] if score["expert"]]
+        names = {"return": "imitation_return", "w1": "w1"}
+        return {name: float(np.mean([score[key] for score in scores])) for name, key in names.items()}
 
 
 def write_audit(report: Report, folder: Path) -> None:
@@ -81,7 +92,7 @@ def audit_videos(config: ImitationConfig, demonstrations: Demonstrations, encode
     points = points_of(shown, "frames", encoder)
     # The longest video has no step to spare, so the shared end may have no mass: each then ends at its own last frame.
     ending = config.task.ending if min(map(len, points)) < horizon else "last"
-    atoms = weighted(points, finishes(shown), horizon, ending)
+    atoms = weighted(points, finishes(shown), horizon, ending, timed=config.task.pace > 0)
     comparison = Comparison(config.reward, replace(config.task, ending=ending), atoms, horizon)
     return audit(_parts(held_out, others, comparison, encoder), comparison)
 
@@ -105,7 +116,7 @@ def _split(
     if len(demonstrations) < 4:
         raise InputError(f"An audit needs 4 demonstrations or more, and there are {len(demonstrations)}.")
     every = range(len(demonstrations))
-    if encoder is not None and encoder.provenance.demonstrations == demonstrations.checksum:
+    if encoder is not None and encoder.provenance.demonstrations == demonstrations.identity:
         held_out = set(encoder.provenance.validation)
     elif config.num_demos is not None and config.num_demos < len(demonstrations):
         held_out = set(every) - set(np.random.default_rng(seed).choice(len(every), config.num_demos, replace=False))

@@ -1,12 +1,14 @@
 """An episode's points against the demonstrations': rewards, W1 and its bound. Needs no environment."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from vision_pwil.audit.behaviour import Scored
 from vision_pwil.rewards.coupling import GreedyCoupling
 from vision_pwil.rewards.metric import Euclidean, Metric, StandardizedEuclidean
+from vision_pwil.rewards.pace import PacedReward
 from vision_pwil.rewards.reward import EpisodeReward, Reward, embedding_scale, state_scale
 from vision_pwil.rewards.table import find
 from vision_pwil.rewards.wasserstein import exact_w1, greedy_w1
@@ -33,7 +35,7 @@ class Comparison:
         pixels = config.compare == "frames"
         self.metric: Metric = Euclidean() if pixels else StandardizedEuclidean.of(atoms.points)
         self.features = self.metric(atoms.points)
-        self.shared_end = atoms.points[-1] if config.ending == "shared" else None
+        self.shared_end = atoms.end
         self.reward_of = cache(self._reward_of)
         self.cost_scale = self.reward_of(1).scale
 
@@ -46,8 +48,13 @@ class Comparison:
         else:
             metric = StandardizedEuclidean.of(points, config.min_std) if config.standardized else Euclidean()
             scale = state_scale(horizon, points.shape[1])
-        constants = {"alpha": config.alpha, "beta": config.beta}
-        return self._make(points, horizon, metric=metric, scale=scale, weights=self.atoms.weights, **constants)
+        constants = {"scale": scale, "alpha": config.alpha, "beta": config.beta}
+        options: dict[str, Any] = {"weights": self.atoms.weights, **constants}
+        if config.pace:
+            times = self.atoms.times
+            assert times is not None
+            return PacedReward(self._make, points, times, horizon, metric=metric, pace=config.pace, **options)
+        return self._make(points, horizon, metric=metric, **options)
 
     def pay(self, points: np.ndarray, *, absorbed: bool, interval: int = 1) -> EpisodeReward:
         """Costs and rewards of an episode by its points, one in so many steps."""

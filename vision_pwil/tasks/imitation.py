@@ -19,10 +19,10 @@ from vision_pwil.envs.replaying import replayed
 from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
-from vision_pwil.tasks.auditing import check_reward
+from vision_pwil.tasks.auditing import check_reward, held_out_level
 from vision_pwil.tasks.making import make_env, make_task
 from vision_pwil.tasks.settings import ImitationConfig
-from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig
+from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig, own_settings
 from vision_pwil.tasks.views import check_views
 from vision_pwil.tcc.train import TrainConfig as EncoderConfig
 from vision_pwil.tcc.train import train as train_encoder
@@ -113,7 +113,8 @@ def find_demonstrations(config: ImitationConfig, env: FlatEnv) -> Demonstrations
     pixels = config.task.compare == "frames"
     if not (pixels and demonstrations.has("frames")):
         if preset.replay is not None and demonstrations.has("initial_state"):
-            demonstrations = preset.replay(demonstrations, config.task.make_options, pixels)
+            settings = config.task.view.applied(own_settings(env)) if pixels else None
+            demonstrations = preset.replay(demonstrations, config.task.make_options, settings)
         elif pixels and demonstrations.has("initial_state"):
             drawing = make_env(config, render_mode="rgb_array")
             camera = Task(config.env, config.reward, config.task).camera(drawing)
@@ -142,7 +143,7 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
         return encoder
     if not config.fresh_encoder:
         own = Encoder.load(SHIPPED_ENCODER)
-        if own.provenance.demonstrations == demonstrations.checksum:
+        if own.provenance.demonstrations == demonstrations.identity:
             return own
     if run is None:
         raise InputError("No encoder comes with these demonstrations: name one with --encoder.")
@@ -204,4 +205,4 @@ def _train(
             raise InputError("--prefill fills the replay with demonstrations, and there are none: leave it at 0.")
         sums = {"alpha": config.task.alpha, "gamma": training.gamma}
         replay.add(prefill(kept, env.bounds, config.prefill, training.n_step, **sums))
-    return Trainer(run, training, replay=replay, **common).train()
+    return Trainer(run, training, replay=replay, level=held_out_level(run.path), **common).train()

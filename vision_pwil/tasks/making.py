@@ -21,12 +21,13 @@ def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, en
     atoms = None
     if demonstrations is not None:
         points = points_of(demonstrations, config.task.compare, encoder)
-        atoms = weighted(points, finishes(demonstrations), make_env(config).horizon, config.task.ending)
+        horizon, timed = make_env(config).horizon, config.task.pace > 0
+        atoms = weighted(points, finishes(demonstrations), horizon, config.task.ending, timed=timed)
     bit = table.find(config.agent).absorbing_bit
     return Task(config.env, config.reward, config.task, atoms, encoder, absorbing_bit=bit)
 
 
 def finishes(demonstrations: Demonstrations) -> list[bool]:
     """Which demonstrations finish the task: as their episodes say; videos of unknown origin do, at their last frame."""
-    foreign = demonstrations.render_fingerprint is None and not demonstrations.has("states")
+    foreign = demonstrations.render_fingerprint is None and demonstrations.has("frames")
     return [foreign or episode.absorbing for episode in demonstrations.episodes]

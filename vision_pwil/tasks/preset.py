@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 
 EnvOptions = Mapping[str, Any]
@@ -21,8 +22,7 @@ class Preset(NamedTuple):
     """The environment that it is for; None: any."""
     agent: str = "sac"
     """The agent that its command takes by default."""
-    replay: Callable[[Demonstrations, EnvOptions, bool], Demonstrations] | None = None
-    """Recorded actions played again, cut where the task is done; with frames, if asked for."""
+    replay: Callable[[Demonstrations, EnvOptions, RenderSettings | None], Demonstrations] | None = None
+    """Recorded actions played again, cut where the task is done; with frames, if there are settings for them."""
     pantomime: Callable[[Demonstrations, EnvOptions], Iterator[np.ndarray]] | None = None
-    """For each demonstration, frames of the robot's motion without its effect on the scene: what the audit calls
-    posing."""
+    """For each demonstration, frames of the robot's motion without its effect on the scene, for the audit."""

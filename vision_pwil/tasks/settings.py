@@ -22,9 +22,9 @@ class Choice(Settings):
     env: str
     """Id of a Gymnasium environment; "module:id" imports the module first."""
     agent: str = "sac"
-    """The learner: sac (the paper's for pixels), d4pg (its for locomotion), td3; bc and dac are its baselines."""
+    """The learner: sac (the paper's on pixels), d4pg (the paper's in locomotion), td3; or a baseline, bc or dac."""
     recipe: Recipe = "default"
-    """Where the settings start from: those measured to learn faster, or the paper's. Each may be changed beside it."""
+    """Where the settings start from: those measured to learn faster, or the paper's. Each may still be changed."""
     reward: str = "pwil"
     """The reward: pwil (greedy coupling), support (PWIL-support), transport (exact optimal transport of the whole
     episode), sinkhorn (the same, regularised), or task (the environment's own: trains an expert)."""
@@ -52,13 +52,13 @@ class ImitationConfig(Choice):
     fresh_encoder: bool = False
     """Train an encoder in the run even if one comes with the demonstrations."""
     audit: bool = True
-    """Where frames are compared, audit the metric first, and refuse to train on one that cannot rank behaviour."""
+    """Where frames are compared, audit the reward first, and refuse to train on one that cannot rank behaviour."""
     video: bool = True
     """Where frames are compared, film the final policy in large frames."""
     prefill: Whole = 0
     """Expert transitions in the replay before training, see `vision_pwil.training.prefill` (appendix A: 50,000 for
     D4PG; appendix "Influence of the Direct RL Algorithm": none for SAC; for TD3 1,000 on Reacher, Hopper, Walker2d).
-    The ablation nofill sets 0 and plays 1,000 random steps first; a 0 of your own with D4PG wants --random-steps."""
+    The ablation nofill sets 0 and plays 1,000 random steps first; if you set 0 with D4PG, give --random-steps too."""
     task: TaskConfig = field(default_factory=TaskConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     settings: Any = field(default_factory=SACConfig)
@@ -68,7 +68,8 @@ class ImitationConfig(Choice):
         super().__post_init__()
         if self.ablation in ("state", "nofill") and self.prefill:
             raise InputError(f"The ablation {self.ablation} does not fill the replay: leave --prefill at 0.")
-        if self.subsample > 1 and self.task.ending != "none":
+        if self.subsample > 1 and (self.task.ending != "none" or self.task.pace):
             raise InputError(
-                "Subsampled demonstrations have no absorbing end: leave --subsample at 1, or give --ending none."
+                "Subsampled demonstrations have no absorbing end and no times: leave --subsample at 1, or give "
+                "--ending none and --pace 0."
             )

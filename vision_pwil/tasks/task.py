@@ -69,14 +69,17 @@ class TaskConfig(Settings):
     """Largest reward of a step (section "Implementation": 5)."""
     beta: Positive = 5.0
     """How fast the reward falls with the cost (section "Implementation": 5; on embeddings 1)."""
+    pace: NotNegative = 0.0
+    """How much it counts when something is done, beside what: t/T times this is one more coordinate of the reward's
+    metric. 0, the paper's, hardly sees speed and order. W1 is reported without it."""
     standardized: bool = True
     """Divide each dimension of states and actions by its standard deviation over the demonstrations (off: PWIL-L2)."""
     min_std: NotNegative = 0.0
     """Minimum standard deviation that a dimension is divided by in the reward's distance. Not in the paper: where the
-    expert holds a joint still (Ant-v5, to 0.001 rad), nothing else of a pose counts without it."""
+    expert holds a joint still (Ant-v5, to 0.001 rad), that joint outweighs the rest of the pose without it."""
     dimensions: tuple[Whole, ...] = ()
-    """State dimensions the reward compares, counted from 0 (default: all). One demonstration shows one place of a
-    target that moves: Reacher's fingertip from its target is 8 9."""
+    """State dimensions the reward compares, counted from 0 (default: all). For targets that move from episode to
+    episode, of which one demonstration shows one place: on Reacher, 8 9 is the fingertip relative to its target."""
     observe: Literal["state", "embedding"] = "state"
     """What the policy sees: the environment's state, or what a robot would see: the encoder's embedding of the present
     and of the previous decision's frame and its own joints (--proprioception), and nothing of the scene's state."""
@@ -115,6 +118,11 @@ def _named_value(option: str) -> tuple[str, Any]:
         return name, text
 
 
+def own_settings(env: FlatEnv) -> RenderSettings:
+    """Settings that the environment itself names for its camera, or else the default ones."""
+    return getattr(env.env.unwrapped, "render_settings", RenderSettings())
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """All that a process needs to play an environment and reward it; plain values, sent and saved as they are."""
@@ -144,7 +152,7 @@ class Task:
     def camera(self, env: FlatEnv, settings: RenderSettings | None = None) -> Camera:
         """A camera with the task's view: at the size of the encoder's frames, or as the settings say."""
         if settings is None:
-            settings = getattr(env.env.unwrapped, "render_settings", RenderSettings())
+            settings = own_settings(env)
             if self.encoder is not None:
                 height, width, _ = self.encoder.frame_shape
                 settings = replace(settings, height=height, width=width)
@@ -174,7 +182,7 @@ class Task:
 
     def save(self, folder: Path) -> None:
         """Write the task into a run directory, the encoder as a file of its own."""
-        arrays = {} if self.atoms is None else self.atoms._asdict()
+        arrays = {} if self.atoms is None else {k: v for k, v in self.atoms._asdict().items() if v is not None}
         plain = {name: getattr(self, name) for name in ("env", "reward", "absorbing_bit")}
         plain = {**plain, "config": asdict(self.config)}
         checkpoint.save(folder / TASK, {name: torch.from_numpy(array) for name, array in arrays.items()}, plain)
@@ -194,7 +202,7 @@ class Task:
                 require_registered(str(plain["env"])),
                 str(plain["reward"]),
                 restore(TaskConfig, config),
-                Atoms(arrays["points"].numpy(), arrays["weights"].numpy()) if arrays else None,
+                Atoms(**{name: array.numpy() for name, array in arrays.items()}) if arrays else None,
                 Encoder.load(folder / ENCODER) if config["compare"] == "frames" else None,
                 bool(plain["absorbing_bit"]),
             )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from vision_pwil.agents import table
 from vision_pwil.sac import SACConfig
+from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.preset import Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 from vision_pwil.tasks.task import TaskConfig
@@ -30,6 +31,8 @@ def defaults(choice: Choice) -> ImitationConfig:
 
     Episodes that reach the horizon end there with both; what the paper did then is not said.
     """
+    if choice.ablation != "none":
+        raise InputError("The ablations are of rewards on states: leave --ablation out, or give --reward support.")
     settings = table.find(choice.agent).settings()
     if choice.recipe == "paper":
         return ImitationConfig(**vars(choice), task=PIXELS, training=TrainingConfig(steps=1_500_000), settings=settings)

@@ -1,4 +1,4 @@
-"""Tau by cross-validation: the same training for every fold, since the videos that choose an encoder flatter it.
+"""Tau by cross-validation: the same training for every fold, since the videos that select an encoder flatter it.
 
 `vision-pwil encoder crossvalidate --demos ... --out ...` takes every option of `vision-pwil encoder train`.
 """

@@ -45,7 +45,7 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
         )
     videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
     embedded = [encoder.embed(video) for video in tqdm(videos, desc="embedding", unit="video", leave=False)]
-    known = encoder.provenance.demonstrations == demonstrations.checksum
+    known = encoder.provenance.demonstrations == demonstrations.identity
     held_out = list(encoder.provenance.validation) if known else list(range(len(videos)))
     parts = {"all": list(range(len(videos))), "held out": held_out}
     if known:

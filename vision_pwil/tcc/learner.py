@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vision_pwil.encoder import Encoder
 from vision_pwil.tcc import losses
-from vision_pwil.tcc.recipes import Recipe
+from vision_pwil.tcc.recipes import Recipe, resolved
 from vision_pwil.tcc.sampling import VideoBatch, pad, pairs, sample
 
 _RISE = 100  # updates over which the cosine schedule starts up
@@ -36,7 +36,7 @@ class Learner:
         torch.manual_seed(seed)
         mean = np.mean([video.mean(axis=0) for video in videos], axis=0)
         self.videos = [torch.tensor(video) for video in videos]
-        self.recipe = recipe
+        self.recipe = recipe = resolved(recipe, [len(video) for video in videos])
         self.seed = seed
         self.updates = 0
         self.encoder = Encoder(mean)

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from matplotlib.figure import Figure
 
 from vision_pwil.system.files import replacing
+from vision_pwil.system.vision import make_grid
 from vision_pwil.tcc import alignment
 
 
@@ -19,8 +21,8 @@ def save(figure: Figure, path: Path) -> None:
 def strip(video: np.ndarray, other: np.ndarray, match: np.ndarray, columns: int = 12) -> np.ndarray:
     """Frames of a video at even times, and under each the frame of the other video it is matched with."""
     chosen = np.linspace(0, len(video) - 1, columns).round().astype(int)
-    rows = np.concatenate(list(video[chosen]), axis=1), np.concatenate(list(other[match[chosen]]), axis=1)
-    return np.concatenate(rows, axis=0)
+    frames = torch.from_numpy(np.concatenate([video[chosen], other[match[chosen]]])).permute(0, 3, 1, 2)
+    return make_grid(frames, nrow=columns, padding=0).permute(1, 2, 0).numpy()
 
 
 def distances(u: np.ndarray, v: np.ndarray, title: str) -> Figure:

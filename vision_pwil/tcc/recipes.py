@@ -1,6 +1,8 @@
 """Recipes: every choice that shapes an encoder, with its source; `paper` is the paper's, `default` raises tau."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import Annotated, Literal
 
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Whole, at_least, below
@@ -16,8 +18,9 @@ class Recipe(Settings):
     """Gradient updates in all; the learning rate's schedule ends with them."""
     batch_size: Count = 2
     """Pairs of videos in an update (the paper searched 1, 4, 16, 32)."""
-    subsampling: Count = 8
-    """Every how many frames of a video enter a batch, from a random offset (the paper searched 1, 4, 8)."""
+    subsampling: Count | None = None
+    """Every how many frames of a video enter a batch, from a random offset (the paper searched 1, 4, 8); by default so
+    many that the median video gives about 24: 8 for the door's."""
     learning_rate: Positive = 1e-3
     """Of Adam (the paper searched 1e-2, 1e-3, 1e-4)."""
     loss: Literal["classification", "regression_mse", "regression_mse_var"] = "classification"
@@ -34,8 +37,8 @@ class Recipe(Settings):
     time_width: Positive = 0.1
     """Standard deviation of "like shares" as a part of the video's length: the speeds of people differ."""
     composites: NotNegative = 0.5
-    """Frames that never were, for each frame of the batch: two times of a video on either side of a cut. The
-    contrastive loss pushes them away from the real ones; else the hand alone may look like the task done."""
+    """Synthetic composites for each frame of the batch, put together from two times of a video. In the contrastive loss
+    they are negatives for every frame; without them the hand alone may look like the task done. Not in the paper."""
     shift: Whole = 4
     """Largest random shift in pixels, one for all frames of a video."""
     brightness: BelowOne = 0.1
@@ -48,11 +51,14 @@ class Recipe(Settings):
     """Decay of the running average of the weights that is evaluated and kept; 0 keeps the weights themselves."""
 
 
+_FRAMES = 24  # of a video in a batch, about
+
 RECIPES = {
     "default": Recipe(),
     "paper": Recipe(
         updates=20_000,
         batch_size=4,
+        subsampling=8,
         learning_rate=1e-4,
         every_pair=False,
         time_contrast=0.0,
@@ -63,3 +69,10 @@ RECIPES = {
         averaging=0.0,
     ),
 }
+
+
+def resolved(recipe: Recipe, lengths: Sequence[int]) -> Recipe:
+    """The recipe for videos of these lengths."""
+    if recipe.subsampling is not None:
+        return recipe
+    return replace(recipe, subsampling=max(1, round(median(lengths) / _FRAMES)))

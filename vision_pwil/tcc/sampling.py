@@ -52,7 +52,8 @@ def split(count: int, validation: int | None, fold: int, seed: int) -> tuple[lis
 
 def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> VideoBatch:
     """The batch of one update: whole videos, every `subsampling`-th frame from a random offset."""
-    rng = np.random.default_rng((seed, update))
+    rng, every = np.random.default_rng((seed, update)), recipe.subsampling
+    assert every is not None  # a resolved recipe
     # Videos come in pairs; when the batch wants more videos than there are, they come again.
     wanted = 2 * recipe.batch_size
     order = np.concatenate([rng.permutation(len(videos)) for _ in range(-(-wanted // len(videos)))])[:wanted]
@@ -60,7 +61,7 @@ def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> 
     for number in order.tolist():
         video = videos[number]
         # An offset beyond a short video would leave it empty.
-        index = torch.arange(int(rng.integers(min(recipe.subsampling, len(video) - 1))), len(video), recipe.subsampling)
+        index = torch.arange(int(rng.integers(min(every, len(video) - 1))), len(video), every)
         down, right = (int(shift) for shift in rng.integers(-recipe.shift, recipe.shift + 1, 2))
         frames.append(shifted(video[index], down, right))
         factors.append(1 + recipe.brightness * rng.uniform(-1, 1))
@@ -88,7 +89,7 @@ def shifted(frames: Tensor, down: int, right: int) -> Tensor:
 
 
 def composites(frames: Tensor, count: int, rng: np.random.Generator) -> Tensor:
-    """Up to `count` frames that never were: one part of a frame beside the other part of a frame at another time.
+    """Up to `count` synthetic composites: one part of a frame beside the other part of a frame at another time.
 
     The cut is straight, upright or level. It lies where the two differ least, so that it cannot be seen, with no less
     than `_FAIR` of what differs on either side; where that cannot be, there is no composite.

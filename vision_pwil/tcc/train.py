@@ -55,7 +55,7 @@ class TrainConfig(Settings):
     settings: Recipe = field(default_factory=Recipe)
     """The recipe's settings."""
     validation: Count | None = None
-    """Videos held out to choose the encoder; by default one in five, as in the paper (5 of 25), and at least 2."""
+    """Videos held out to select the encoder; by default one in five, as in the paper (5 of 25), and at least 2."""
     fold: Whole = 0
     """Which part of the shuffled videos is held out: 0 to 4 with 5 of 25."""
     iteration: Count = 1_000
@@ -142,7 +142,7 @@ class Session:
         encoder = self.learner.product.rescaled(scale)
         encoder.provenance = Provenance(
             render_fingerprint=self.demonstrations.render_fingerprint,
-            demonstrations=self.demonstrations.checksum,
+            demonstrations=self.demonstrations.identity,
             validation=tuple(self.held_out),
             tau_train=row["tau_train"],
             tau_validation=row["tau_validation"],

@@ -30,9 +30,10 @@ def conclude(run: Run, finished: bool) -> tuple[Row, Row] | None:
 class Evaluations:
     """The learning curve, and the evaluations still owed to it.
 
-    Each plays `task` from a policy that says of itself what stands in `about`. Training never waits for an evaluation
-    and does not depend on one. A killed run finds those that it owed by their policies in the run directory;
-    what lies beyond `step`, where the run goes on, will come again and is dropped.
+    Each plays `task` from a policy that says of itself what stands in `about`. `level` is what held-out demonstrations
+    have of the same numbers, drawn beside them. Training never waits for an evaluation and does not depend on one. A
+    killed run finds those that it owed by their policies in the run directory; what lies beyond `step`, where the run
+    goes on, will come again and is dropped.
     """
 
     def __init__(
@@ -45,8 +46,9 @@ class Evaluations:
         about: Mapping[str, Any],
         episodes: int,
         step: int,
+        level: Mapping[str, float] | None = None,
     ) -> None:
-        self.run, self.board, self.episodes, self.about = run, board, episodes, about
+        self.run, self.board, self.episodes, self.about, self.level = run, board, episodes, about, level or {}
         self.curve: list[Row] = [row for row in run.read_curve() if row["step"] <= step]
         done = {int(row["step"]) for row in self.curve}
         for path in self._owed():
@@ -91,6 +93,7 @@ class Evaluations:
         highest = max((row["return"] for row in self.curve), default=-np.inf)
         self.curve.append({"step": step, **means})
         self.board.scalars("eval", means, step)
+        self.board.scalars("held_out", self.level, step)
         self.board.curve("eval/reward", evaluation.rewards, step)
         if evaluation.frames is not None:
             moving = gif(evaluation.frames)

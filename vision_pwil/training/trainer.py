@@ -49,8 +49,8 @@ class TrainingConfig(Settings):
     n_step: Count = 1
     """Decisions in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
     action_repeat: Count = 1
-    """Steps for which an action is held; the learner sees the steps at which one is chosen. A slower hand explores
-    further and learns from a shorter horizon (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
+    """Steps for which an action is held; the learner sees the steps at which a new one is chosen. Holding it explores
+    further and shortens the horizon to learn over (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
     batch_size: Count = 256
     """Transitions in an update (the paper's grid: 64, 128, 256)."""
     update_interval: Positive = 4.0
@@ -92,6 +92,7 @@ class Trainer:
         act: how a process without the learner acts with the agent's policy.
         replay: empty, or prefilled.
         about: what a saved policy says of its task, so that it can act far from its run.
+        level: what held-out demonstrations have of an evaluation's numbers, where it is known.
     """
 
     def __init__(
@@ -104,8 +105,10 @@ class Trainer:
         act: Act,
         replay: Replay,
         about: Mapping[str, Any],
+        level: Mapping[str, float] | None = None,
     ) -> None:
         self.run, self.config, self.task, self.agent, self.act, self.replay = run, config, task, agent, act, replay
+        self.level = level
         self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
@@ -132,6 +135,7 @@ class Trainer:
             about=self.about,
             episodes=self.config.evaluation_episodes,
             step=self.step,
+            level=self.level,
         )
         bar = tqdm(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05, dynamic_ncols=True)
         try:

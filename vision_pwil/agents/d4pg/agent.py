@@ -50,7 +50,7 @@ class D4PGConfig(Settings):
     target_period: Count = 100
     """Updates between copies of the networks to the target networks (Acme's D4PG)."""
     normalize: bool = False
-    """Observations minus running mean over running deviation, clipped to +-10; not in the paper. Humanoid-v5
+    """Observations minus running mean, over running standard deviation, clipped to +-10; not in the paper. Humanoid-v5
     has contact forces of thousands (zeros in v2 with MuJoCo 2.0: openai/gym, issue 1541), beside which a first layer
     that is normalised sees nothing else."""
 
