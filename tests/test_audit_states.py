@@ -10,7 +10,7 @@ import numpy as np
 import ot
 import pytest
 
-from benchmarks.rewarder import transcription
+from benchmarks.transcription import transcription
 from vision_pwil.audit.behaviour import HELD_OUT, OPEN_LOOP
 from vision_pwil.demonstrations import ASSETS, choose, read, subsample
 from vision_pwil.tasks import presets

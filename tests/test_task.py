@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from benchmarks.rewarder import transcription
+from benchmarks.transcription import transcription
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.envs.flat import Bounds, FlatEnv
 from vision_pwil.rewards.pwil import Rewarder
