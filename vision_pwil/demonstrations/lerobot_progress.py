@@ -1,4 +1,4 @@
-"""Progress through the task for every frame of a LeRobot dataset, as LeRobot's reward-aligned behaviour cloning reads it.
+"""Progress through the task for every frame of a LeRobot dataset, as its reward-aligned behaviour cloning reads it.
 
 LeRobot weighs a frame by how much progress the next moments make (`RABCWeights`); its own file is
 `sarm_progress.parquet`.

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import imageio.v3 as imageio
 import numpy as np
 from PIL import Image, ImageDraw
 from tqdm import tqdm
@@ -23,6 +22,7 @@ from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing, write_json, write_text
+from vision_pwil.system.mp4 import write_mp4
 from vision_pwil.system.table import table
 from vision_pwil.tasks.auditing import hold_out
 from vision_pwil.tasks.scoring import VideoScore, VideoScorer
@@ -186,11 +186,7 @@ def draw(card: Scorecard, path: Path) -> None:
 def film(frames: np.ndarray, progress: Iterable[float], path: Path, rate: float) -> None:
     """Write a video with a running bar of its progress under it."""
     times = max(1, -(-_SMALLEST // frames.shape[2]))
-    pictures = (_with_bar(frame, value, times) for frame, value in zip(frames, progress, strict=True))
-    with replacing(path) as temporary:
-        # Codecs want even numbers of pixels, and players the common 4:2:0 colours.
-        options = {"fps": rate, "macro_block_size": 2, "quality": 6}
-        imageio.imwrite(temporary, np.stack(list(pictures)), plugin="FFMPEG", **options)
+    write_mp4(path, (_with_bar(frame, value, times) for frame, value in zip(frames, progress, strict=True)), rate)
 
 
 def _with_bar(frame: np.ndarray, value: float, times: int) -> np.ndarray:
