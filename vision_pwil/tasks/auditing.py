@@ -66,7 +66,7 @@ def audit_task(
 
     Idle play, and `policies` (by name, acting in [-1, 1]), are episodes of the environment.
     """
-    shown, held_out, others = _split(config, encoder, demonstrations, seed)
+    shown, held_out, others = hold_out(demonstrations, encoder, config.num_demos, seed)
     stage = TaskStage(make_task(config, subsample(shown, seed, config.subsample), encoder))
     assert stage.comparison is not None
     behaviours = _parts(held_out, others, stage.comparison, encoder)
@@ -87,7 +87,7 @@ def audit_task(
 
 def audit_videos(config: ImitationConfig, demonstrations: Demonstrations, encoder: Encoder, *, seed: int = 0) -> Report:
     """The same for videos alone, where there is no environment to play in; the longest one sets the horizon."""
-    shown, held_out, others = _split(config, encoder, demonstrations, seed)
+    shown, held_out, others = hold_out(demonstrations, encoder, config.num_demos, seed)
     horizon = config.task.horizon or max(map(len, demonstrations.episodes))
     points = points_of(shown, "frames", encoder)
     # The longest video has no step to spare, so the shared end may have no mass: each then ends at its own last frame.
@@ -108,18 +108,18 @@ def _parts(
     return found
 
 
-def _split(
-    config: ImitationConfig, encoder: Encoder | None, demonstrations: Demonstrations, seed: int
+def hold_out(
+    demonstrations: Demonstrations, encoder: Encoder | None, num_demos: int | None = None, seed: int = 0
 ) -> tuple[Demonstrations, list[int], Demonstrations]:
     """Episodes for the atoms, and held-out ones with their numbers: the encoder's own validation set where it knows
     them; all that a training with `num_demos` would not show; else one in five."""
     if len(demonstrations) < 4:
-        raise InputError(f"An audit needs 4 demonstrations or more, and there are {len(demonstrations)}.")
+        raise InputError(f"Holding some out needs 4 demonstrations or more, and there are {len(demonstrations)}.")
     every = range(len(demonstrations))
     if encoder is not None and encoder.provenance.demonstrations == demonstrations.identity:
         held_out = set(encoder.provenance.validation)
-    elif config.num_demos is not None and config.num_demos < len(demonstrations):
-        held_out = set(every) - set(np.random.default_rng(seed).choice(len(every), config.num_demos, replace=False))
+    elif num_demos is not None and num_demos < len(demonstrations):
+        held_out = set(every) - set(np.random.default_rng(seed).choice(len(every), num_demos, replace=False))
     else:
         held_out = set(split(len(demonstrations), None, 0, seed)[1])
     shown, others = (
