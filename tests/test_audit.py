@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from tests.shared import DOOR, needs_shared
-from vision_pwil.audit.behaviour import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, parts
-from vision_pwil.audit.report import Score, audit, judge
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder
@@ -19,6 +17,8 @@ from vision_pwil.tasks.atoms import weighted
 from vision_pwil.tasks.comparison import Comparison
 from vision_pwil.tasks.task import Task, TaskConfig
 from vision_pwil.training.snapshot import write_snapshot
+from vision_pwil.verdict.behaviour import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, parts
+from vision_pwil.verdict.report import Score, audit, judge
 
 
 def score(group, value, demonstration=-1, fraction=1.0):

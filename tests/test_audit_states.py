@@ -11,11 +11,11 @@ import ot
 import pytest
 
 from benchmarks.transcription import transcription
-from vision_pwil.audit.behaviour import HELD_OUT, OPEN_LOOP
 from vision_pwil.demonstrations import ASSETS, choose, read, subsample
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import audit_task
 from vision_pwil.tasks.settings import Choice
+from vision_pwil.verdict.behaviour import HELD_OUT, OPEN_LOOP
 
 SEED, EPISODES = 1, 2
 

@@ -181,11 +181,44 @@ def test_the_command_reference_is_up_to_date() -> None:
     assert commands.PAGE.read_text() == commands.page(), "write it anew: python tools/commands.py"
 
 
-def test_the_readmes_example_runs() -> None:
-    (example,) = (block.text for block in blocks((ROOT / "README.md").read_text()) if block.language == "python")
+def readme(word: str) -> str:
+    """The README's example that has this word."""
+    (example,) = (block.text for block in blocks((ROOT / "README.md").read_text()) if word in block.text)
+    return example
+
+
+def test_the_readmes_reward_pays_another_librarys_agent() -> None:
+    example = readme("stable_baselines3")
     short = example.replace("1_000_000", "150")  # steps, of which 50 are learned from
     assert short != example
     subprocess.run([sys.executable, "-c", short], cwd=ROOT, check=True)
+
+
+def test_the_readme_goes_from_videos_to_a_policy(tmp_path: Path) -> None:
+    """Its very lines, with fewer updates and steps, on the videos of docs/own-videos.md."""
+    for page in ("own-environment.md", "own-videos.md"):
+        for block in blocks((ROOT / "docs" / page).read_text()):
+            if block.text.startswith(("# cross.py", "# draw.py")):
+                (tmp_path / block.text.split()[1]).write_text(block.text)
+    few = "updates=30, iteration=30, subsampling=4, validation=3, threads=1"
+    short = (
+        "steps=120, random_steps=60, batch_size=8, hidden=(8,), evaluation_interval=80, evaluation_episodes=1, "
+        "audit=False"
+    )
+    example = readme("pwil.train(").replace("updates=2_000", few).replace("steps=100_000", short)
+    assert few in example and short in example and len(readme("pwil.train(").splitlines()) <= 16
+    (tmp_path / "example.py").write_text(example)
+    (tmp_path / "videos").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for script in ("draw.py", "example.py"):
+        done = subprocess.run(
+            [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600
+        )
+        assert done.returncode == 0, done.stderr
+    tau, verdict, *_, earned = done.stdout.splitlines()
+    assert re.search(r"videos: -?[01]\.\d\d$", tau) and "separation" in verdict and "filmed in" in earned, done.stdout
+    assert (tmp_path / "runs" / "cross" / "policy.mp4").stat().st_size > 1000
+    assert (tmp_path / "runs" / "cross" / "evaluation.json").exists()
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ LAYERS = [
     {"tcc"},
     {"agents", "sac"},
     {"training"},
-    {"audit"},
+    {"verdict"},
     {"tasks"},
     {"sweep"},
     {"commands", "train_door", "train_locomotion"},

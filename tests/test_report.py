@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from vision_pwil.audit.report import Report, Score
 
 from tests.browser import Browser, needs_chromium
 from tests.videos import ball_videos
-from vision_pwil.audit.report import Report, Score
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
 from vision_pwil.system.board import gif

@@ -8,19 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vision_pwil.audit.report import Report, report_table
 from vision_pwil.commands.train import configured
-from vision_pwil.encoder import Encoder
-from vision_pwil.envs.control import Choose
 from vision_pwil.system import cli
-from vision_pwil.system.errors import InputError
-from vision_pwil.tasks.auditing import audit_task, audit_videos, write_audit
-from vision_pwil.tasks.imitation import find_demonstrations, find_encoder
-from vision_pwil.tasks.making import make_env
-from vision_pwil.tasks.policy import load_flat_policy
+from vision_pwil.tasks.auditing import write_audit
+from vision_pwil.tasks.library import audit_reward
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 from vision_pwil.tasks.task import TaskConfig
-from vision_pwil.tcc.videos import read_videos
+from vision_pwil.verdict.report import report_table
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,9 @@ def main(args: Sequence[str], prog: str = "vision-pwil audit") -> None:
 
 def audit(config: Audit) -> None:
     """Audit, print, and write."""
-    report = _audit(config)
+    names = ("env", "demos", "encoder", "reward", "num_demos", "subsample", "task")
+    settings = ImitationConfig(**{name: getattr(config, name) for name in names})
+    report = audit_reward(settings, episodes=config.episodes, seed=config.seed, policies=config.policies)
     print(report_table(report))
     print(f"suggested beta: {report.suggested_beta:.3g}; over reversed demonstrations: {report.over_reversed:.2f}")
     if report.over_pantomime:
@@ -67,26 +63,3 @@ def audit(config: Audit) -> None:
     print(report.sentence)
     write_audit(report, config.out)
     print(f"Written to {config.out}/audit.json and {config.out}/audit.png")
-
-
-def _audit(config: Audit) -> Report:
-    names = ("env", "demos", "encoder", "reward", "num_demos", "subsample", "task")
-    settings = ImitationConfig(**{name: getattr(config, name) for name in names})
-    if not config.env:
-        if config.encoder is None or config.demos is None:
-            raise InputError("Name an environment with --env, or videos and their encoder with --demos and --encoder.")
-        return audit_videos(settings, read_videos(config.demos), Encoder.load(config.encoder), seed=config.seed)
-    env = make_env(settings)
-    demonstrations = find_demonstrations(settings, env)
-    encoder = None
-    if config.task.compare == "frames":
-        encoder = find_encoder(settings, demonstrations)
-
-    policies = [(path.name, _of_state(load_flat_policy(path), env.observation_size)) for path in config.policies]
-    episodes = {"episodes": config.episodes, "seed": config.seed}
-    return audit_task(settings, demonstrations, encoder, policies=policies, **episodes)
-
-
-def _of_state(choose: Choose, size: int) -> Choose:
-    """A policy that looks at the state alone, whatever else the task shows."""
-    return lambda observation, step: choose(observation[:size], step)

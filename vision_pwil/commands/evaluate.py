@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import tyro
-from tqdm import tqdm
 
 from vision_pwil.commands.modules import import_modules
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import read_json, write_json
-from vision_pwil.system.run import BEST, EVALUATIONS, LATEST
+from vision_pwil.system.run import BEST, LATEST
 from vision_pwil.system.table import table
-from vision_pwil.tasks.playback import Playback, film_run
+from vision_pwil.tasks import playback
 
 
 @dataclass(frozen=True)
@@ -37,26 +34,19 @@ class Evaluate:
 
 def evaluate(config: Evaluate) -> None:
     """Play, print a table, and film."""
-    if config.episodes < 1:
-        raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
     import_modules(config.imports)
-    policy = BEST if config.best else LATEST
-    playback = Playback(config.run, policy)
-    first = read_json(config.run / "config.json")["training"]["evaluation_episodes"] if config.best else 0
-    indices = range(first, first + config.episodes)
-    played = (playback.play(index) for index in tqdm(indices, "playing", unit="episode", leave=False))
-    rows = [playback.stage.measure(trajectory) for trajectory in played]
-    means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
-    deviations = {name: float(np.std([row[name] for row in rows])) for name in rows[0]}
-    lines = [*zip(map(str, indices), rows, strict=True), ("mean", means), ("deviation", deviations)]
+    played = playback.evaluate(config.run, config.episodes, best=config.best)
+    means = played.mean
+    lines = [
+        *zip(map(str, played.episodes), played.rows, strict=True),
+        ("mean", means),
+        ("deviation", played.deviation),
+    ]
     print(table(("episode", *means), [(name, *(f"{value:.4g}" for value in row.values())) for name, row in lines]))
-    summary = {"step": playback.step, "episodes": config.episodes, "mean": means, "deviation": deviations}
-    out = config.run / EVALUATIONS[policy]
-    write_json(out, summary)
-    print(f"The policy of step {playback.step}; written to {out}.")
+    print(f"The policy of step {played.step}; written to {played.file}.")
     if config.video:
         try:
-            print(f"Video: {film_run(config.run, policy, indices[:3])}")
+            print(f"Video: {playback.film_run(config.run, BEST if config.best else LATEST, played.episodes[:3])}")
         except InputError as error:
             print(f"No video: {error}")
 

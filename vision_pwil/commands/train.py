@@ -17,7 +17,6 @@ from vision_pwil.system.run import Row
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import held_out_level
 from vision_pwil.tasks.imitation import Outcome, imitate
-from vision_pwil.tasks.playback import film_run
 from vision_pwil.tasks.preset import Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 
@@ -42,7 +41,6 @@ def configured(args: Sequence[str], choice: Choice, preset: Preset | None = None
     chosen = cli.peek(choice, args)
     if not isinstance(chosen.env, str):  # none was named: the whole command line will say so
         return replace(presets.defaults(Choice("", "sac")), env=tyro.MISSING)
-    chosen = chosen if chosen.agent else replace(chosen, agent=(preset or presets.find(chosen.env)).agent)
     try:
         return presets.defaults(chosen, preset)
     except InputError as error:
@@ -53,8 +51,8 @@ def configured(args: Sequence[str], choice: Choice, preset: Preset | None = None
 def train(config: ImitationConfig) -> None:
     """Imitate demonstrations in an environment."""
     outcome = imitate(config)
-    if outcome.finished and config.video and config.task.compare == "frames":
-        print(f"Video: {film_run(outcome.run)}")
+    if outcome.video:
+        print(f"Video: {outcome.video}")
     print(describe(outcome, config))
 
 

@@ -9,11 +9,12 @@ Whoever makes one, a command line, a file or Python, gets the same sentence wher
 finite, or is out of bounds. It names the field as the command line spells it. Type checkers and tyro see plain types.
 """
 
+import difflib
 import operator
 import sys
 import types
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -84,6 +85,30 @@ def restore(kind: Callable[..., Made], values: Mapping[str, Any]) -> Made:
     """Settings from what JSON kept of them: lists become the tuples, and objects the settings, that they were."""
     hints = get_type_hints(kind, include_extras=True)
     return kind(**{name: _revive(hints.get(name), value) for name, value in values.items()})
+
+
+def changed(settings: Made, options: Mapping[str, Any]) -> Made:
+    """Settings with options changed, each by its name on the command line, in whichever part of them it lies."""
+    known = [*_options(settings)]
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 3)
+            raise InputError(f"There is no option {name!r} here{': is it ' * bool(near)}{' or '.join(near)}.")
+    return _changed(settings, options)
+
+
+def _options(settings: Any) -> Iterator[str]:
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        yield from _options(value) if is_dataclass(value) else [field.name]
+
+
+def _changed(settings: Any, options: Mapping[str, Any]) -> Any:
+    hints = get_type_hints(type(settings), include_extras=True)
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    parts = {name: _changed(value, options) for name, value in values.items() if is_dataclass(value)}
+    own = {name: _revive(hints[name], options[name]) for name in values.keys() & options.keys() - parts.keys()}
+    return replace(settings, **parts, **own)
 
 
 def _revive(hint: Any, value: Any) -> Any:

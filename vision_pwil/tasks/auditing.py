@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from vision_pwil.audit import behaviour
-from vision_pwil.audit.report import Report, audit, draw, report_table
 from vision_pwil.demonstrations import Demonstrations, subsample
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.control import Choose
@@ -21,6 +19,8 @@ from vision_pwil.tasks.making import finishes, make_task
 from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.stage import TaskStage
 from vision_pwil.tcc.sampling import split
+from vision_pwil.verdict import behaviour
+from vision_pwil.verdict.report import Report, audit, draw, report_table
 
 AUDIT = "audit.json"
 

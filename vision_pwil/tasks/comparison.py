@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from vision_pwil.audit.behaviour import Scored
 from vision_pwil.rewards.coupling import GreedyCoupling
 from vision_pwil.rewards.metric import Euclidean, Metric, StandardizedEuclidean
 from vision_pwil.rewards.pace import PacedReward
@@ -14,6 +13,7 @@ from vision_pwil.rewards.table import find
 from vision_pwil.rewards.wasserstein import exact_w1, greedy_w1
 from vision_pwil.tasks.atoms import Atoms
 from vision_pwil.tasks.task import TaskConfig
+from vision_pwil.verdict.behaviour import Scored
 
 
 class Comparison:

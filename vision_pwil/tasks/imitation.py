@@ -22,6 +22,7 @@ from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import check_reward, held_out_level
 from vision_pwil.tasks.making import make_env, make_task
+from vision_pwil.tasks.playback import film_run
 from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig, own_settings
 from vision_pwil.tasks.views import check_views
@@ -47,6 +48,8 @@ class Outcome:
     """Its last evaluation."""
     best: Row | None = None
     """The evaluation with the highest return under the run's own reward."""
+    video: Path | None = None
+    """Of the policy, once it is finished, where frames are compared."""
 
 
 def imitate(config: ImitationConfig) -> Outcome:
@@ -77,7 +80,9 @@ def imitate(config: ImitationConfig) -> Outcome:
         task.save(run.path)
         finished = _train(config, run, task, env, shown, kept)
         outcome = conclude(run, finished)
-    return Outcome(path, finished, *(outcome or ()))
+    last, best = outcome or (None, None)
+    filmed = finished and config.video and config.task.compare == "frames"
+    return Outcome(path, finished, last, best, film_run(path) if filmed else None)
 
 
 def find_success(config: TaskConfig, env: FlatEnv) -> str | None:

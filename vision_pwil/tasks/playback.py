@@ -1,6 +1,7 @@
 """A run's task and one of its policies, played in evaluation episodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import imageio.v3 as imageio
@@ -10,8 +11,8 @@ from tqdm import tqdm
 from vision_pwil.agents import table
 from vision_pwil.envs.control import environment_seed, held
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing
-from vision_pwil.system.run import LATEST
+from vision_pwil.system.files import read_json, replacing, write_json
+from vision_pwil.system.run import BEST, EVALUATIONS, LATEST
 from vision_pwil.tasks.film import Film, film
 from vision_pwil.tasks.policy import describing
 from vision_pwil.tasks.task import Task
@@ -43,6 +44,50 @@ class Playback:
 
     def _seed(self, index: int) -> int:
         return environment_seed((0, EVALUATION, index))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a policy of a run earned, without exploration noise."""
+
+    step: int
+    """Environment steps that the policy had been trained for."""
+    episodes: Sequence[int]
+    """Which of the run's evaluation episodes were played."""
+    rows: list[dict[str, float]]
+    """The numbers of each."""
+    file: Path
+    """Where mean and deviation are written."""
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """Over the episodes."""
+        return {name: float(np.mean([row[name] for row in self.rows])) for name in self.rows[0]}
+
+    @property
+    def deviation(self) -> dict[str, float]:
+        """Standard deviation over the episodes."""
+        return {name: float(np.std([row[name] for row in self.rows])) for name in self.rows[0]}
+
+
+def evaluate(run: str | Path, episodes: int = 10, *, best: bool = False) -> Evaluation:
+    """Play the latest policy of a run, or the best, and write what it earned into the run.
+
+    The latest plays the episodes of the run's own evaluations first. The best was selected by these, so they would
+    flatter it: it plays those that come after them.
+    """
+    if episodes < 1:
+        raise InputError(f"--episodes must be at least 1, not {episodes}.")
+    run, policy = Path(run), BEST if best else LATEST
+    playback = Playback(run, policy)
+    first = read_json(run / "config.json")["training"]["evaluation_episodes"] if best else 0
+    indices = range(first, first + episodes)
+    played = (playback.play(index) for index in tqdm(indices, "playing", unit="episode", leave=False))
+    rows = [playback.stage.measure(trajectory) for trajectory in played]
+    found = Evaluation(playback.step, indices, rows, run / EVALUATIONS[policy])
+    summary = {"step": found.step, "episodes": episodes, "mean": found.mean, "deviation": found.deviation}
+    write_json(found.file, summary)
+    return found
 
 
 def film_run(run: Path, policy: str = LATEST, episodes: Iterable[int] = range(3)) -> Path:

@@ -1,5 +1,7 @@
 """Which preset suits an environment. To add one, write a file with a `PRESET` and a row here."""
 
+from dataclasses import replace
+
 from vision_pwil.tasks import door, expert, locomotion, videos
 from vision_pwil.tasks.preset import Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
@@ -19,7 +21,12 @@ def find(env_id: str) -> Preset:
 
 
 def defaults(choice: Choice, preset: Preset | None = None) -> ImitationConfig:
-    """The settings that a choice starts from: those of the preset, of one found for the environment, or an expert's."""
+    """The settings that a choice starts from: those of the preset, of one found for the environment, or an expert's.
+
+    Where no agent is named, it is the preset's.
+    """
+    preset = preset or find(choice.env)
+    choice = choice if choice.agent else replace(choice, agent=preset.agent)
     if choice.reward == OWN_REWARD:
         return expert.defaults(choice)
-    return (preset or find(choice.env)).defaults(choice)
+    return preset.defaults(choice)

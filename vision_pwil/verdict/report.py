@@ -15,9 +15,9 @@ import numpy as np
 from scipy.stats import spearmanr
 from tqdm import tqdm
 
-from vision_pwil.audit.behaviour import FRACTIONS, FROZEN, OPEN_LOOP, PANTOMIME, POLICY, REVERSED, Behaviour, Scorer
 from vision_pwil.system.files import replacing
 from vision_pwil.system.table import table
+from vision_pwil.verdict.behaviour import FRACTIONS, FROZEN, OPEN_LOOP, PANTOMIME, POLICY, REVERSED, Behaviour, Scorer
 
 SEPARATION, SPEARMAN = 1.5, 0.9
 """What a reward should reach: worst held-out return over best non-expert, and correlation of return with progress."""
