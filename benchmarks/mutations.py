@@ -26,6 +26,7 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import read_json, write_json
 from vision_pwil.system.run import read_curve, write_curve
 from vision_pwil.training.replay import Replay, Transitions
+from vision_pwil.training.snapshot import read_snapshot, write_snapshot
 
 MEMORY = 2 * 2**30
 """Bytes that a reader may take beyond what it starts with."""
@@ -120,7 +121,7 @@ FORMATS = {
         lambda path: checkpoint.save(path, _small_agent().state_dict(), _STATE), checkpoint.load, checked=True
     ),
     "policy.safetensors": Format(
-        lambda path: checkpoint.save_policy(path, _small_agent().policy(), _ABOUT), checkpoint.load_policy, checked=True
+        lambda path: write_snapshot(path, _small_agent().policy(), _ABOUT), read_snapshot, checked=True
     ),
     "task.safetensors": Format(
         lambda path: checkpoint.save(path, {"points": torch.ones(6, 4)}, _ABOUT), checkpoint.load, checked=True

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vision_pwil.audit.report import Report, Score
 
 from tests.browser import Browser, needs_chromium
 from tests.videos import ball_videos
@@ -19,6 +18,7 @@ from vision_pwil.system.files import write_json
 from vision_pwil.system.run import write_curve
 from vision_pwil.tasks import page, scorecard
 from vision_pwil.tasks.report import write_report
+from vision_pwil.verdict.report import Report, Score
 
 EVIL = '"><script>document.title = "taken over"</script><img src=x onerror=alert(1)>'
 

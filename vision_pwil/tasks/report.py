@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from vision_pwil import __version__
-from vision_pwil.audit.report import Report, Score
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing, read_json, require_file, write_text
@@ -23,6 +22,7 @@ from vision_pwil.system.run import Row, flatten, read_curve
 from vision_pwil.tasks import page
 from vision_pwil.tasks.auditing import AUDIT
 from vision_pwil.tasks.scorecard import COLUMNS, SCORES
+from vision_pwil.verdict.report import Report, Score
 
 PAGE = "report.html"
 LARGEST = 64 * 2**20
