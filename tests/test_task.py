@@ -11,6 +11,7 @@ from vision_pwil.rewards.pwil import Rewarder
 from vision_pwil.rewards.wasserstein import exact_w1
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.atoms import Atoms, points_of, weighted
+from vision_pwil.tasks.imitation import check_seeding
 from vision_pwil.tasks.stage import spread
 from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig
 from vision_pwil.training.prefill import prefill
@@ -46,6 +47,36 @@ class Unbounded(Grid):
 for name, kind in {"Grid": Grid, "Discrete": Discrete, "Unbounded": Unbounded}.items():
     gym.register(f"test/{name}-v0", entry_point=kind, max_episode_steps=8)
 gym.register("test/Endless-v0", entry_point=Grid)
+
+
+class Broken(Grid):
+    """NaN at the third step."""
+
+    def step(self, action):
+        observation, *rest = super().step(action)
+        return np.where(self.steps == 3, np.nan, observation), *rest
+
+
+class Unseeded(Grid):
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset()
+        return observation + np.random.default_rng().uniform(0, 0.1), info
+
+
+gym.register("test/Broken-v0", entry_point=Broken, max_episode_steps=8)
+gym.register("test/Unseeded-v0", entry_point=Unseeded, max_episode_steps=8)
+
+
+def test_what_is_not_finite_is_refused_before_it_is_stored():
+    with pytest.raises(InputError, match=r"test/Broken-v0 gave an observation .* not finite"):
+        Task("test/Broken-v0", OWN_REWARD, TaskConfig()).stage().rollout(constant(0.0), 0)
+
+
+def test_an_environment_that_ignores_its_seed_is_noticed(capsys):
+    check_seeding("test/Grid-v0", FlatEnv("test/Grid-v0"))
+    assert not capsys.readouterr().err
+    check_seeding("test/Unseeded-v0", FlatEnv("test/Unseeded-v0"))
+    assert "test/Unseeded-v0 starts otherwise from the same seed" in capsys.readouterr().err
 
 
 def constant(value: float):

@@ -17,10 +17,10 @@ from tqdm import tqdm
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
 from vision_pwil.demonstrations.options import Options
-from vision_pwil.demonstrations.parsing import parsing, plain
+from vision_pwil.demonstrations.parsing import plain
 from vision_pwil.demonstrations.pictures import stack
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import sha256
+from vision_pwil.system.files import parsing, sha256
 from vision_pwil.system.memory import Allowance
 
 _VERSION = 1  # of what decoding gives: raised when the same file would give other frames

@@ -19,9 +19,9 @@ import numpy as np
 from vision_pwil.demonstrations.archive import Archive
 from vision_pwil.demonstrations.episode import Demonstrations
 from vision_pwil.demonstrations.options import Options
-from vision_pwil.demonstrations.parsing import Parts, each, parsing, starts
+from vision_pwil.demonstrations.parsing import Parts, each, starts
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing
+from vision_pwil.system.files import parsing, replacing
 
 NAME = "vision-pwil demonstrations"
 VERSION = 1

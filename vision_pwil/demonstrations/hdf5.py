@@ -7,9 +7,10 @@ import h5py
 import numpy as np
 
 from vision_pwil.demonstrations.episode import Array
-from vision_pwil.demonstrations.parsing import parsing, starts
+from vision_pwil.demonstrations.parsing import starts
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 STATE = ("qpos", "qvel", "door_body_pos")

@@ -26,10 +26,11 @@ from vision_pwil.demonstrations import films, tables
 from vision_pwil.demonstrations.clips import Clip, decode
 from vision_pwil.demonstrations.episode import Array, Demonstrations
 from vision_pwil.demonstrations.options import Options, pick_camera
-from vision_pwil.demonstrations.parsing import Parts, each, parsing, plain, read_json
+from vision_pwil.demonstrations.parsing import Parts, each, plain, read_json
 from vision_pwil.demonstrations.pictures import open_picture
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 
 _STATE, _ACTION = "observation.state", "action"
 _COLUMNS = ("episode_index", "frame_index", "timestamp", "task_index", _STATE, _ACTION)

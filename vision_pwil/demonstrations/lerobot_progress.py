@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vision_pwil.demonstrations import tables
-from vision_pwil.demonstrations.parsing import parsing
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing
+from vision_pwil.system.files import parsing, replacing
 from vision_pwil.system.memory import Allowance
 
 _COLUMNS = ("index", "episode_index", "frame_index")

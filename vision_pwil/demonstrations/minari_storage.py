@@ -11,10 +11,11 @@ import pyarrow as pa
 from vision_pwil.demonstrations import hdf5, tables
 from vision_pwil.demonstrations.episode import Array
 from vision_pwil.demonstrations.minari_space import Leaf
-from vision_pwil.demonstrations.parsing import parsing, read_json
+from vision_pwil.demonstrations.parsing import read_json
 from vision_pwil.demonstrations.pictures import check_size
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 
 
 class Stored(NamedTuple):

@@ -1,8 +1,7 @@
 """What all readers share: untrusted files become either Demonstrations or one clear sentence."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,34 +10,11 @@ import numpy as np
 from vision_pwil.demonstrations.episode import Array, Episode, vector_dtype
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 
 Item = TypeVar("Item")
 Parts = dict[str, Any]
 """The arguments of an Episode."""
-
-
-@contextmanager
-def parsing(path: str | Path, kind: str) -> Iterator[None]:
-    """Name the file in every complaint about it.
-
-    The parsers underneath (zip, zlib, HDF5, Arrow, image and video codecs) answer damage with almost any exception, so
-    all of them are caught, here and nowhere else.
-    """
-    try:
-        yield
-    except InputError as error:
-        if str(error).startswith(str(path)):  # it names a file inside this folder
-            raise
-        raise InputError(f"{path}: {error}") from None
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename or path} does not exist.") from None
-    except PermissionError as error:
-        raise InputError(f"{error.filename or path} may not be read: check its permissions.") from None
-    except MemoryError:
-        raise InputError(f"{path} claims to hold more than fits into memory; the {kind} may be damaged.") from None
-    except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path} is not a readable {kind}: {reason[:200].rstrip('.')}.") from None
 
 
 def plain(path: Path) -> Path:

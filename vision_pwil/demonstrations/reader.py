@@ -6,8 +6,8 @@ from vision_pwil.demonstrations import shipped
 from vision_pwil.demonstrations.episode import Demonstrations
 from vision_pwil.demonstrations.formats import FORMATS
 from vision_pwil.demonstrations.options import Fit, Options
-from vision_pwil.demonstrations.parsing import parsing
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 
 
 def read(

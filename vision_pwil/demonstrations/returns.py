@@ -4,7 +4,7 @@ import zipfile
 from pathlib import Path
 
 from vision_pwil.demonstrations.archive import Archive
-from vision_pwil.demonstrations.parsing import parsing
+from vision_pwil.system.files import parsing
 
 
 def expert_return(path: str | Path) -> float | None:

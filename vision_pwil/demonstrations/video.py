@@ -14,9 +14,10 @@ from vision_pwil.demonstrations import films
 from vision_pwil.demonstrations.clips import Clip, decode
 from vision_pwil.demonstrations.episode import Demonstrations
 from vision_pwil.demonstrations.options import Options
-from vision_pwil.demonstrations.parsing import each, parsing
+from vision_pwil.demonstrations.parsing import each
 from vision_pwil.demonstrations.pictures import open_picture
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 
 _ANIMATIONS = {".gif", ".webp", ".apng"}
 _IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"}

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import math
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -81,7 +82,12 @@ class FlatEnv:
         """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated, info."""
         applied = np.reshape(self.bounds.to_env(action), self.action_shape)
         observation, reward, terminated, truncated, info = self.env.step(applied)
-        return self._flat(observation), float(reward), bool(terminated), bool(truncated), info
+        flat = self._flat(observation)
+        if not (np.isfinite(flat).all() and math.isfinite(reward)):
+            what = "a reward" if np.isfinite(flat).all() else f"an observation (number {np.argmin(np.isfinite(flat))})"
+            name = self.env.spec.id if self.env.spec is not None else "The environment"
+            raise InputError(f"{name} gave {what} that is not finite; nothing of that episode is kept.")
+        return flat, float(reward), bool(terminated), bool(truncated), info
 
     def _flat(self, observation: Any) -> np.ndarray:
         return np.concatenate([np.ravel(part) for part in _leaves(self.env.observation_space, observation)])

@@ -69,7 +69,8 @@ def write_text(path: str | Path, text: str) -> None:
 def parsing(path: str | Path, kind: str) -> Iterator[None]:
     """Turn every complaint about a file from outside into one sentence that names it.
 
-    The parsers underneath answer damage with almost any exception, so all of them are caught, here and nowhere else.
+    The parsers underneath (zip, HDF5, Arrow, codecs, safetensors) answer damage with almost any exception, so all of
+    them are caught, here and nowhere else.
     """
     try:
         yield

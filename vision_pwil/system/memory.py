@@ -3,8 +3,8 @@
 import os
 import re
 import threading
-from pathlib import Path
 
+from vision_pwil.system import machine
 from vision_pwil.system.errors import InputError
 
 VARIABLE = "VISION_PWIL_MAX_MEMORY"
@@ -30,16 +30,7 @@ def limit() -> int:
     """Bytes that the content of one file or folder may take."""
     if text := os.environ.get(VARIABLE):
         return parse_size(text)
-    return _machine() // 2
-
-
-def _machine() -> int:
-    """The memory of the machine, or of the container that this runs in."""
-    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    try:
-        return min(installed, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    except (OSError, ValueError):  # no container, or one without a limit
-        return installed
+    return machine.memory() // 2
 
 
 def require(size: int) -> None:

@@ -4,6 +4,7 @@ Everything goes to one run directory; the same call continues an interrupted run
 """
 
 import json
+import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ def imitate(config: ImitationConfig) -> Outcome:
     env = make_env(config)
     _require_dimensions("--dimensions", config.task.dimensions, env)
     _require_dimensions("--proprioception", config.task.proprioception, env)
+    check_seeding(config.env, env)
     config = replace(config, task=replace(config.task, success=find_success(config.task, env)))
     path = config.run or default_run(config)
     shown = None if config.reward == OWN_REWARD else find_demonstrations(config, env)
@@ -83,6 +85,12 @@ def imitate(config: ImitationConfig) -> Outcome:
     last, best = outcome or (None, None)
     filmed = finished and config.video and config.task.compare == "frames"
     return Outcome(path, finished, last, best, film_run(path) if filmed else None)
+
+
+def check_seeding(name: str, env: FlatEnv) -> None:
+    """Say so where the environment's resets ignore their seed: such a run cannot be repeated."""
+    if not np.array_equal(env.reset(0), env.reset(0)):
+        print(f"{name} starts otherwise from the same seed: a run in it cannot be repeated exactly.", file=sys.stderr)
 
 
 def find_success(config: TaskConfig, env: FlatEnv) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from vision_pwil.agents.protocol import Act
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.interrupt import shielded
 from vision_pwil.training.rollout import Assess, Collect, Playable, assess, collect
 
 
@@ -50,7 +51,8 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(*self._life, other), daemon=True)
-        self._process.start()
+        with shielded():
+            self._process.start()
         other.close()
 
     def send(self, request: Collect | Assess) -> None:
