@@ -103,7 +103,7 @@ class VideoScorer:
         self.encoder = encoder
         self.horizon = horizon or max(map(len, demonstrations.episodes))
         self._options = Options(size=encoder.frame_shape[0], fit=fit)
-        self._frames = [episode.frames for episode in demonstrations.episodes]
+        self._frames = [np.asarray(episode.frames) for episode in demonstrations.episodes]
         self._compare(points_of(demonstrations, "frames", encoder))
 
     def _compare(self, points: list[np.ndarray]) -> None:
