@@ -196,7 +196,7 @@ def videos() -> Iterator[Figure]:
         done = field("evaluation", "mean", key)
         yield Figure(f"videos.{name}.{key}", says, "share", seeds(f"videos/{name}"), done, wanted)
     what, tau = "encoder of a real robot's videos (g1), Kendall's tau, held-out", field("best", "tau_validation")
-    yield Figure("videos.g1.tau", what, "tau", seeds("videos/g1"), tau, 0.93)
+    yield Figure("videos.g1.tau", what, "tau", seeds("g1"), tau, 0.93)
 
 
 def robustness() -> Iterator[Figure]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from tools.headlines import Figure
-from tools.tables import door, encoder, headline, locomotion
+from tools.tables import door, encoder, headline, locomotion, scoring
 
 TABLES: dict[str, Callable[[Mapping[str, Figure]], str]] = {
     "measured": headline.measured,
@@ -21,5 +21,6 @@ TABLES: dict[str, Callable[[Mapping[str, Figure]], str]] = {
     "tcc-folds": lambda _: encoder.folds(),
     "tcc-audits": lambda _: encoder.audits(),
     "tcc-sweep": lambda _: encoder.sweep(),
+    "g1": lambda _: scoring.g1(),
 }
 """By the name between the marks of a page."""
