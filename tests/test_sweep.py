@@ -321,7 +321,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path, demos: Path) -> None:
 
     long = tmp_path / ("x" * 60)
     long.mkdir()
-    assert "too long a path for Ray's sockets: set a shorter TMPDIR" in complaint(TMPDIR=str(long))
+    assert "too long a path for Ray's sockets: set TMPDIR to a shorter one" in complaint(TMPDIR=str(long))
     assert "No Ray cluster answers at '127.0.0.1:9'" in complaint("--address", "127.0.0.1:9")
     with Run(tmp_path / "sweep", {"search": "TccPaperGrid"}):
         assert "Another process is using" in complaint()
