@@ -13,6 +13,8 @@ from PIL import Image
 
 from tools import headlines, keep_ablations, records
 from tools.keep import Keep, command_line, main
+from vision_pwil.audit.behaviour import FROZEN, HELD_OUT, REVERSED
+from vision_pwil.audit.report import Score, judge
 from vision_pwil.commands import train
 from vision_pwil.commands.evaluate import Evaluate, evaluate
 from vision_pwil.demonstrations import ASSETS, read
@@ -20,8 +22,10 @@ from vision_pwil.door_env import ENV_ID
 from vision_pwil.system import cli
 from vision_pwil.system.board import Board
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.run import Run, read_curve, read_json
+from vision_pwil.system.files import read_json
+from vision_pwil.system.run import Run, read_curve
 from vision_pwil.tasks import presets
+from vision_pwil.tasks.auditing import write_audit
 from vision_pwil.tasks.imitation import imitate
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 
@@ -70,7 +74,8 @@ def played(run, tmp_path):
 def test_a_run_becomes_a_folder_and_the_folder_figures(played, tmp_path, revision, monkeypatch):
     results = tmp_path / "results"
     folder = results / "locomotion" / "Hopper-v5-bc-seed1"
-    (played / "audit.json").write_text("{}")
+    other = [Score(group, 3.0, 1.5, 0, 0.1, False) for group in (REVERSED, FROZEN)]
+    write_audit(judge([Score(HELD_OUT, 9.0, 0.5, 0, 1.0, True), *other], median_cost=1.0), played)
     main(Keep(played, folder, "it fell"))
 
     summary = json.loads((folder / "summary.json").read_text())
@@ -84,14 +89,15 @@ def test_a_run_becomes_a_folder_and_the_folder_figures(played, tmp_path, revisio
     assert (summary["first"], summary["last"]) == (curve[0], curve[-1])
     assert summary["expert_return"] == RETURNS.mean()
     assert summary["chosen"] == read_json(played / "evaluation-best.json") and summary["evaluation"] is None
-    for name in ("curve.csv", "audit.json"):
-        assert (folder / name).read_text() == (played / name).read_text()
+    for name in ("curve.csv", "audit.json", "audit.png"):
+        assert (folder / name).read_bytes() == (played / name).read_bytes()
     assert (folder / "panels.png").stat().st_size > 1_000
     stills = np.asarray(Image.open(folder / "stills.png"))
     assert stills.shape[1] == 1_680 and stills.std() > 10
 
     shutil.copytree(records.RESULTS / "locomotion-experts", results / "locomotion-experts")
     monkeypatch.setattr(records, "RESULTS", results)
+    assert records.held_out_w1().of("locomotion/Hopper-v5-bc-seed1") == 0.5
     found = headlines.locomotion("Hopper-v5", records.seeds("locomotion/Hopper-v5-bc"))
     figures = {figure.name: figure.value for figure in found}
     gained = np.mean([row["task_return"] for row in curve])
@@ -168,9 +174,9 @@ def test_openings_are_counted_from_the_board(tmp_path, revision):
         for step, opened in ((300, 0.0), (600, 1.0), (900, 0.0), (1_000, 1.0), (1_300, 1.0)):
             board.scalars("train", {"opened": opened, "return": float(step)}, step)
         board.close()
-    assert keep_ablations.outcome(tmp_path / "run", 1_000) == (4, 2, 600, 700.0)
-    assert keep_ablations.outcome(tmp_path / "run", 400) == (1, 0, None, 300.0)
+    assert keep_ablations.openings(tmp_path / "run", 1_000) == (4, 2, 600, 700.0)
+    assert keep_ablations.openings(tmp_path / "run", 400) == (1, 0, None, 300.0)
 
-    keep_ablations.main(keep_ablations.Keep((tmp_path / "run",), 1_000, revision, tmp_path / "out"))
+    keep_ablations.main(keep_ablations.KeepAblations((tmp_path / "run",), 1_000, revision, tmp_path / "out"))
     (kept,) = json.loads((tmp_path / "out" / "summary.json").read_text())["runs"]
     assert (kept["opened"], kept["command"]) == (2, f"vision-pwil train --env {ENV_ID} --agent sac --demos d.demos")

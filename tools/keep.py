@@ -23,8 +23,8 @@ from vision_pwil.commands import plot
 from vision_pwil.demonstrations.returns import expert_return
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing, write_text
-from vision_pwil.system.run import BEST, EVALUATIONS, LATEST, flatten, read_curve, read_json
+from vision_pwil.system.files import read_json, replacing, write_text
+from vision_pwil.system.run import BEST, EVALUATIONS, LATEST, flatten, read_curve
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.playback import Playback
 from vision_pwil.tasks.settings import Choice, ImitationConfig
