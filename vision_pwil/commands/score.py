@@ -6,7 +6,7 @@ shows them all; with --lerobot also the table that LeRobot's reward-aligned beha
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -44,7 +44,8 @@ class Score:
     films: bool = True
     """Write each video with a running progress bar, and show it on the page."""
     film_size: Count | None = None
-    """Height and width of the films' pictures, read anew; by default what the encoder sees, enlarged."""
+    """Height and width of the pictures in films of the videos, which are read anew; by default what the encoder sees,
+    enlarged."""
     reading: Options = field(default_factory=Options)
 
 
@@ -62,7 +63,7 @@ def score(config: Score) -> None:
     card = scorecard.compare(encoder, sources[config.demos], [sources[path] for path in paths])
     scorecard.write(card, config.out)
     if config.films:
-        scorecard.write_films(card, config.out, _larger(config, sources) if config.film_size else {})
+        scorecard.write_films(card, config.out, _larger(config, [(path, sources[path]) for path in paths]))
     page = write_report(config.out)
     print(card.table())
     print(f"\nEvery video beside its progress: {page}. The ranking: {config.out / scorecard.RANKING}")
@@ -74,12 +75,14 @@ def score(config: Score) -> None:
         )
 
 
-def _larger(config: Score, sources: Mapping[Path, Demonstrations]) -> dict[str, np.ndarray]:
-    """The frames of all videos in the films' size."""
+def _larger(config: Score, sources: Iterable[tuple[Path, Demonstrations]]) -> dict[str, np.ndarray]:
+    """The frames of the videos that are scored in the films' size, where one is named."""
+    if config.film_size is None:
+        return {}
     reading = asdict(replace(config.reading, size=config.film_size))
     return {
         scorecard.key(small.frames): np.asarray(large.frames)
-        for path, source in sources.items()
+        for path, source in sources
         for small, large in zip(source.episodes, read(path, **reading).episodes, strict=True)
     }
 
