@@ -4,6 +4,7 @@ COMMANDS = {
     "train": "learn a policy from demonstrations: videos, or states and actions",
     "evaluate": "play the policy of a run: a table and a video",
     "audit": "does a reward rank behaviour? Asked before training on it",
+    "export": "a run's policy as ONNX, for other runtimes",
     "plot": "draw the learning curves of runs",
     "demonstrations": "inspect, convert, render, record and fetch demonstrations",
     "encoder": "learn a frame encoder from videos, measure and look at it",
