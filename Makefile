@@ -20,11 +20,11 @@ $(VENV)/.base: setup.cfg pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers,sweeps]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,export,peers,sweeps]"
 	touch $@
 
 $(VENV)/.all: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers,notebooks,sweeps]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,export,peers,notebooks,sweeps]"
 	touch $@
 
 install: $(VENV)/.base gl  ## set everything up, and nothing else

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from vision_pwil.audit.behaviour import FROZEN, HELD_OUT, REVERSED
+from vision_pwil.audit.report import Score, judge
 
 from tools import headlines, keep_ablations, records
 from tools.keep import Keep, command_line, main
-from vision_pwil.audit.behaviour import FROZEN, HELD_OUT, REVERSED
-from vision_pwil.audit.report import Score, judge
 from vision_pwil.commands import train
 from vision_pwil.commands.evaluate import Evaluate, evaluate
 from vision_pwil.demonstrations import ASSETS, read

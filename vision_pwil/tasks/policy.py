@@ -49,12 +49,14 @@ def load_flat_policy(path: str | Path, look: Look | None = None) -> Choose:
         raise InputError(f"The policy of {path} sees pictures: give `look`, which embeds the present frame.")
     embeddings: dict[int, np.ndarray] = {}
 
-    def choose(state: np.ndarray, step: int) -> np.ndarray:
-        if look is not None:
-            embeddings[step - step % observe.interval] = look()
-        return kind.act(policy, observe(state, step, embeddings))
+    choose = held(lambda state, step: kind.act(policy, observe(state, step, embeddings)), repeat)
 
-    return held(choose, repeat)
+    def act(state: np.ndarray, step: int) -> np.ndarray:
+        if look is not None and step % observe.interval == 0:
+            embeddings[step] = look()
+        return choose(state, step)
+
+    return act
 
 
 def load_environment(path: str | Path) -> FlatEnv:
