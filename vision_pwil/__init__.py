@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vision_pwil.tasks.library import audit, train, train_encoder
     from vision_pwil.tasks.playback import evaluate
     from vision_pwil.tasks.policy import load_policy
+    from vision_pwil.tasks.scoring import score
 
 __version__ = "0.1.0"
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "evaluate",
     "load_policy",
     "read",
+    "score",
     "train",
     "train_encoder",
 ]
@@ -36,6 +38,7 @@ _PLACES = {
     "evaluate": "tasks.playback",
     "load_policy": "tasks.policy",
     "read": "demonstrations",
+    "score": "tasks.scoring",
     "train": "tasks.library",
     "train_encoder": "tasks.library",
 }
