@@ -136,7 +136,7 @@ def _widened(low: float, high: float) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round values in an interval, four to nine of them: multiples of 1, 2 or 5 times a power of ten."""
+    """Round values in an interval, four to seven of them in most: multiples of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / 6
     power = 10 ** math.floor(math.log10(rough))
     step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
@@ -153,5 +153,5 @@ def short(value: float) -> str:
 
 def _shown(cell: object) -> str:
     if isinstance(cell, float):
-        return f"{cell:.4g}"
+        return f"{cell:.0f}" if cell.is_integer() else f"{cell:.4g}"
     return "-" if cell is None else str(cell)
