@@ -206,6 +206,17 @@ def test_lerobots_table_has_a_row_for_every_frame(encoder, dataset: Path, tmp_pa
     assert "--sample_weighting.type=rabc" in printed and f"--rabc_progress_path={tmp_path}/progress.parquet" in printed
 
 
+def test_a_camera_is_asked_of_those_that_have_several(encoder, dataset: Path, tmp_path: Path, capsys) -> None:
+    encoder.save(tmp_path / "encoder.safetensors")
+    write_film(tmp_path / "new.mp4", glowing(rising(12), 96))
+    options = ["--encoder", f"{tmp_path}/encoder.safetensors", "--demos", str(dataset), "--out", f"{tmp_path}/out"]
+    with pytest.raises(SystemExit):
+        command.main([*options, str(tmp_path / "new.mp4")])
+    assert "choose one with --camera" in capsys.readouterr().err
+    command.main([*options, "--camera", "wrist", "--no-films", str(tmp_path / "new.mp4")])
+    assert "new.mp4" in capsys.readouterr().out
+
+
 def test_lerobots_table_needs_one_whole_dataset(encoder, dataset: Path, tmp_path: Path, capsys) -> None:
     for videos, words in (
         ([dataset, dataset / "meta"], "name one"),

@@ -15,8 +15,10 @@ import numpy as np
 import tyro
 
 from vision_pwil.demonstrations import Demonstrations, read
+from vision_pwil.demonstrations.formats import FORMATS
 from vision_pwil.demonstrations.lerobot_progress import require_dataset, write_progress
 from vision_pwil.demonstrations.options import Options
+from vision_pwil.demonstrations.parsing import parsing
 from vision_pwil.encoder import Encoder
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
@@ -58,8 +60,8 @@ def score(config: Score) -> None:
         require_dataset(paths[0])
     encoder = Encoder.load(config.encoder)
     reading = replace(config.reading, size=encoder.frame_shape[0])
-    every = dict.fromkeys((config.demos, *paths))
-    sources = {path: read(path, **asdict(reading)) for path in every}
+    sources = {config.demos: read(config.demos, **asdict(reading))}
+    sources |= {path: _read(path, reading) for path in paths if path not in sources}
     card = scorecard.compare(encoder, sources[config.demos], [sources[path] for path in paths])
     scorecard.write(card, config.out)
     if config.films:
@@ -75,15 +77,25 @@ def score(config: Score) -> None:
         )
 
 
+def _read(path: Path, reading: Options) -> Demonstrations:
+    """Read what is scored: a camera and a subset that were chosen of the demonstrations are asked only where there are
+    such."""
+    with parsing(path, "file"):
+        format = next((each for each in FORMATS if path.exists() and each.recognises(path)), None)
+    takes = {"camera", "filter"} if format is None else format.takes
+    camera, subset = (getattr(reading, name) if name in takes else None for name in ("camera", "filter"))
+    return read(path, camera=camera, filter=subset, size=reading.size, fit=reading.fit)
+
+
 def _larger(config: Score, sources: Iterable[tuple[Path, Demonstrations]]) -> dict[str, np.ndarray]:
     """The frames of the videos that are scored in the films' size, where one is named."""
     if config.film_size is None:
         return {}
-    reading = asdict(replace(config.reading, size=config.film_size))
+    reading = replace(config.reading, size=config.film_size)
     return {
         scorecard.key(small.frames): np.asarray(large.frames)
         for path, source in sources
-        for small, large in zip(source.episodes, read(path, **reading).episodes, strict=True)
+        for small, large in zip(source.episodes, _read(path, reading).episodes, strict=True)
     }
 
 

@@ -15,7 +15,7 @@ ASSETS = Path(__file__).parent / "assets"
 Place = Callable[[float, float], tuple[float, float]]
 """From values to pixels."""
 Points = Sequence[tuple[float, float]]
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 640, 260, 56, 12, 10, 40
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 640, 270, 56, 12, 10, 48
 _COLOURS = ("a", "b")
 """Classes of the style sheet: a chart has one line or two."""
 
@@ -126,7 +126,7 @@ def _axes(place: Place, across: tuple[float, float], up: tuple[float, float], al
         yield f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{short(y)}</text>'
     for x in ticks(*across):
         at, _ = place(x, up[0])
-        yield f'<text x="{at:.1f}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{short(x)}</text>'
+        yield f'<text x="{at:.1f}" y="{_HEIGHT - _BOTTOM + 20}" text-anchor="middle">{short(x)}</text>'
     yield f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 6}" text-anchor="end">{escape(along)}</text>'
 
 
@@ -136,8 +136,8 @@ def _widened(low: float, high: float) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round values in an interval, four to nine of them: multiples of 1, 2 or 5 times a power of ten."""
-    rough = (high - low) / 5
+    """Round values in an interval, four to seven of them in most: multiples of 1, 2 or 5 times a power of ten."""
+    rough = (high - low) / 6
     power = 10 ** math.floor(math.log10(rough))
     step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
     return [number * step for number in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
@@ -153,5 +153,5 @@ def short(value: float) -> str:
 
 def _shown(cell: object) -> str:
     if isinstance(cell, float):
-        return f"{cell:.4g}"
+        return f"{cell:.0f}" if cell.is_integer() else f"{cell:.4g}"
     return "-" if cell is None else str(cell)

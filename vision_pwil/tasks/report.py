@@ -86,7 +86,7 @@ def _card(folder: Path, number: int, video: Mapping[str, Any]) -> str:
 
 def _training(folder: Path, demonstrations: Demonstrations | None) -> Iterator[str]:
     config = read_json(folder / "config.json")
-    about = [(name, config[name]) for name in ("env", "agent", "recipe", "reward") if name in config]
+    about = [(name, config[name]) for name in ("env", "agent", "recipe", "reward") if isinstance(config.get(name), str)]
     if about:
         yield page.table([name for name, _ in about], [[value for _, value in about]])
     audit = _read_audit(folder) if (folder / AUDIT).exists() else None
