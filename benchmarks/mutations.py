@@ -214,14 +214,14 @@ class Reader:
 
     def outcome(self, name: str, path: Path, original: str | None, checked: bool) -> tuple[str, str]:
         """One of OUTCOMES, and details where it is a fault."""
-        self._connection.send((name, path))
         try:
+            self._connection.send((name, path))
             if not self._connection.poll(PATIENCE):
                 self.close()
                 self._start()
                 return "hung", ""
             kind, words = self._connection.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, BrokenPipeError, ConnectionResetError):
             self._process.join()
             status = f"status {self._process.exitcode}"
             self._start()

@@ -38,7 +38,7 @@ class Copy:
     def run(self, *words: object) -> str:
         environment = {**os.environ, "PYTHONPATH": str(self.folder)}
         command = [sys.executable, "-m", "vision_pwil", *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, cwd=self.folder)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment, cwd=self.folder)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

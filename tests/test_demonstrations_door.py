@@ -179,26 +179,29 @@ def test_any_environment_can_be_recorded():
 def test_command_line_renders(tmp_path):
     swinging().save(tmp_path / "in.demos")
     done = command(
-        *("render", tmp_path / "in.demos", tmp_path / "out.demos", "--cache-dir", tmp_path / "cache"),
-        *("--sheet", tmp_path / "sheet.png", "--report", tmp_path / "report.md", "--open-angle", 0.95),
+        *("render", tmp_path / "in.demos", tmp_path / "out.demos", "--videos", tmp_path / "videos"),
+        *("--sheet", tmp_path / "sheet.png", "--report", tmp_path / "report.md", "--env-options", "open_angle=0.95"),
     )
     assert done.returncode == 0, done.stderr
     rendered = read(tmp_path / "out.demos")
     assert rendered.episodes[0].absorbing and rendered.render_fingerprint == SETTINGS.fingerprint
     assert (tmp_path / "report.md").read_text().strip() in done.stdout
     assert (tmp_path / "sheet.png").exists()
+    (film,) = read(tmp_path / "videos").episodes  # as a video, with its compression
+    assert np.abs(film.frames.astype(int) - rendered.episodes[0].frames).mean() < 4
 
 
 def test_interrupted_rendering_leaves_nothing(tmp_path):
     (shut,) = swinging(speed=0.0, steps=300).episodes
     Demonstrations((shut,) * 8).save(tmp_path / "in.demos")
-    arguments = ["render", tmp_path / "in.demos", tmp_path / "out.demos", "--cache-dir", tmp_path / "cache"]
+    arguments = ["render", tmp_path / "in.demos", tmp_path / "out.demos"]
     process = subprocess.Popen(
         [sys.executable, "-m", "vision_pwil", "demonstrations", *map(str, arguments)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "VISION_PWIL_CACHE": str(tmp_path / "cache")},
     )
     while not list(tmp_path.rglob("*.lock")):
         time.sleep(0.05)
