@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 import tyro
-from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from vision_pwil.demonstrations import Demonstrations
@@ -33,6 +32,9 @@ from vision_pwil.tcc.learner import Learner
 from vision_pwil.tcc.recipes import RECIPES, Recipe
 from vision_pwil.tcc.sampling import split
 from vision_pwil.tcc.videos import read_videos, require_videos
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 _COLUMNS = ("updates", "tau_train", "tau_validation", "seconds")  # of the curve
 _LOG_EVERY = 20  # updates between two points of the loss
@@ -122,7 +124,7 @@ class Session:
                 self._save()
                 raise Interrupted(f"Saved after {learner.updates} updates; the same command goes on.")
 
-    def _measure(self, writer: SummaryWriter) -> Row:
+    def _measure(self, writer: "SummaryWriter") -> Row:
         updates, before = self.learner.updates, self.best
         embedded = [self.learner.product.embed(video) for video in self.videos]
         train, validation = (kendall_tau([embedded[i] for i in part]) for part in (self.training, self.held_out))

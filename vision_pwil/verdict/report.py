@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from scipy.stats import spearmanr
 from tqdm import tqdm
 
 from vision_pwil.system.files import replacing
@@ -89,6 +88,8 @@ def audit(behaviours: Sequence[Behaviour], scorer: Scorer) -> Report:
 
 def judge(scores: list[Score], median_cost: float) -> Report:
     """The figures and the verdict; `median_cost` is scale times the median greedy cost of held-out steps."""
+    from scipy.stats import spearmanr  # imports slowly
+
     experts = [score.imitation_return for score in scores if score.expert]
     backwards = [score.imitation_return for score in scores if score.group == REVERSED]
     posing = [score.imitation_return for score in scores if score.group == PANTOMIME]
