@@ -1,7 +1,7 @@
 """Build the documentation site: `python tools/site.py` writes site/, and fails where a link leads nowhere.
 
-Pages lie in docs/, in results/ and beside this folder, and link to each other by their places in the repository. So they
-are gathered in the same places under build/pages, with the files that they link to.
+Pages lie in docs/, in results/ and beside this folder, and link to each other by their places in the repository. So
+they are gathered in the same places under build/pages, with the files that they link to.
 """
 
 import shutil

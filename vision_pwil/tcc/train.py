@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 import tyro
-from tqdm import tqdm
 
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
@@ -24,6 +23,7 @@ from vision_pwil.system.errors import Interrupted
 from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Row, Run
 from vision_pwil.system.settings import Count, Settings, Whole
 from vision_pwil.tcc.alignment import kendall_tau, typical_distance
@@ -106,14 +106,16 @@ class Session:
         learner, last = self.learner, self.config.settings.updates
         started = time.perf_counter() - self.seconds
         writer = open_writer(self.folder.events, learner.updates)
-        with writer, tqdm(total=last, initial=learner.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
+        with writer, progress(total=last, initial=learner.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
             with asked_to_stop() as stop:
                 while not (self.finished or stop.is_set()):
                     metrics = learner.update()
                     bar.update()
                     self.seconds = time.perf_counter() - started
                     if learner.updates % _LOG_EVERY == 0:
-                        rate = {"updates_per_second": bar.format_dict["rate"] or 0.0}
+                        told = bar.format_dict
+                        pace = told["rate"] or (told["n"] - told["initial"]) / told["elapsed"]  # none before a line
+                        rate = {"updates_per_second": pace}
                         for name, value in {**metrics, **rate}.items():
                             writer.add_scalar(f"train/{name}", value, learner.updates)
                     if learner.updates % self.config.iteration == 0 or learner.updates == last:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from tqdm import tqdm
 
 from vision_pwil.system.files import replacing
+from vision_pwil.system.progress import progress
 from vision_pwil.system.table import table
 from vision_pwil.verdict.behaviour import FRACTIONS, FROZEN, OPEN_LOOP, PANTOMIME, POLICY, REVERSED, Behaviour, Scorer
 
@@ -77,7 +77,7 @@ class Report:
 def audit(behaviours: Sequence[Behaviour], scorer: Scorer) -> Report:
     """Score every behaviour by the task's own reward, and judge the reward by what is known of them."""
     scores, held_out_costs = [], []
-    for behaviour in tqdm(behaviours, desc="auditing", unit="episode", leave=False):
+    for behaviour in progress(behaviours, desc="auditing", unit="episode", leave=False):
         costs, rewards, w1, _ = scorer.score(behaviour.points, absorbed=behaviour.absorbed)
         known = behaviour.demonstration, behaviour.fraction, behaviour.expert
         scores.append(Score(behaviour.group, float(rewards.sum()), w1, *known))
