@@ -7,7 +7,7 @@ ARGS   ?=
 STEPS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install docs figures door test test-all lint type format bench notebooks gl clean
+.PHONY: help install docs figures door test test-all lint type format bench site notebooks gl clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -24,7 +24,7 @@ $(VENV)/.dev: $(VENV)/.base
 	touch $@
 
 $(VENV)/.all: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,export,peers,notebooks,sweeps]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,export,peers,notebooks,site,sweeps]"
 	touch $@
 
 install: $(VENV)/.base gl  ## set everything up, and nothing else
@@ -61,8 +61,11 @@ docs: $(VENV)/.dev  ## write docs/commands.md anew from every --help
 bench: $(VENV)/.dev gl  ## every benchmark, one after the other
 	for b in rewarder rendering demonstrations tcc sac door locomotion; do $(BIN)/python -m benchmarks.$$b || exit 1; done
 
+site: $(VENV)/.all  ## build the documentation site into site/; a link that leads nowhere fails
+	$(BIN)/python tools/site.py
+
 notebooks: $(VENV)/.all gl  ## execute the notebooks and keep their outputs
 	$(BIN)/python tools/notebooks.py
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

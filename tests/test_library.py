@@ -1,5 +1,6 @@
 """The package's verbs: there when asked for, and not before."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,8 +8,11 @@ from pathlib import Path
 import pytest
 
 import vision_pwil
+from vision_pwil import door_env
+from vision_pwil.commands import COMMANDS
+from vision_pwil.commands.completion import script
 from vision_pwil.system.errors import InputError
-from vision_pwil.tasks import presets
+from vision_pwil.tasks import door, presets
 from vision_pwil.tasks.library import _settings, audit, train, train_encoder
 from vision_pwil.tasks.settings import Choice
 
@@ -53,3 +57,44 @@ def test_what_is_wrong_is_said_before_anything_begins(tmp_path):
     with pytest.raises(InputError, match="Name an environment"):
         audit("videos")
     assert not [*tmp_path.iterdir()]
+
+
+def test_help_imports_little():
+    """What takes seconds to import is not needed to show options; the agents' settings lie beside torch."""
+    slow = ["torchvision", "scipy.stats", "matplotlib", "numba", "ot", "ray", "gymnasium_robotics", "sympy"]
+    code = f"""
+import sys
+from vision_pwil.__main__ import main
+for words in [["encoder", "train"], *([name] for name in {[*COMMANDS]!r})]:
+    try:
+        main([*words, "--help"])
+    except SystemExit:
+        pass
+print([name for name in {slow!r} if name in sys.modules])
+"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines()[-1] == "[]"
+    assert door.ENV_ID == door_env.ENV_ID
+
+
+def test_the_shell_completes_commands_and_options(tmp_path):
+    (tmp_path / "completion.bash").write_text(script("bash"))
+    lines = {
+        "vision-pwil ev": "evaluate",
+        "vision-pwil encoder cross": "crossvalidate",
+        "vision-pwil encoder train --upd": "--updates",
+        "vision-pwil demonstrations ins": "inspect",
+        "vision-pwil demonstrations inspect --shee": "--sheet",
+        "vision-pwil train --random": "--random-steps",
+        "vision-pwil export --be": "--best",
+    }
+    asked = "".join(
+        f"COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}; COMPREPLY=(); _vision_pwil; echo ${{COMPREPLY[@]}}\n"
+        for line in lines
+    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    command = ["bash", "-c", f"source completion.bash\n{asked}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    assert done.stdout.splitlines() == [*lines.values()], done.stderr
+    with pytest.raises(InputError, match="for bash and zsh, not for 'fish'"):
+        script("fish")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from vision_pwil import __doc__ as ABOUT
 from vision_pwil import __version__
 from vision_pwil.commands import COMMANDS
+from vision_pwil.system.errors import InputError
 
 
 def usage() -> str:
@@ -17,7 +18,8 @@ def usage() -> str:
         [
             f"usage: vision-pwil COMMAND [OPTIONS]\n\n{ABOUT}\n\ncommands:",
             *rows,
-            "\nEvery command explains itself: vision-pwil COMMAND --help. vision-pwil --version tells the version.",
+            "\nEvery command explains itself: vision-pwil COMMAND --help. vision-pwil --version tells the version,\n"
+            "vision-pwil --completion bash (or zsh) prints a script that completes commands and options.",
         ]
     )
 
@@ -29,6 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"vision-pwil {__version__}")
     elif not words or words[0] in ("-h", "--help"):
         print(usage())
+    elif words[0] == "--completion":
+        try:
+            print(importlib.import_module("vision_pwil.commands.completion").script(" ".join(words[1:])))
+        except InputError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(2) from None
     elif words[0] in COMMANDS:
         # As `python -m` does: an environment "module:id" may lie in the working directory.
         sys.path.insert(0, "")

@@ -10,11 +10,8 @@ from pathlib import Path
 
 from vision_pwil.commands.train import configured
 from vision_pwil.system import cli
-from vision_pwil.tasks.auditing import write_audit
-from vision_pwil.tasks.library import audit_reward
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 from vision_pwil.tasks.task import TaskConfig
-from vision_pwil.verdict.report import report_table
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,10 @@ def main(args: Sequence[str], prog: str = "vision-pwil audit") -> None:
 
 def audit(config: Audit) -> None:
     """Audit, print, and write."""
+    from vision_pwil.tasks.auditing import write_audit  # imports slowly, and --help needs none of it
+    from vision_pwil.tasks.library import audit_reward
+    from vision_pwil.verdict.report import report_table
+
     names = ("env", "demos", "encoder", "reward", "num_demos", "subsample", "task")
     settings = ImitationConfig(**{name: getattr(config, name) for name in names})
     report = audit_reward(settings, episodes=config.episodes, seed=config.seed, policies=config.policies)

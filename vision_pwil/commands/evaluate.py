@@ -12,7 +12,6 @@ from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import BEST, LATEST
 from vision_pwil.system.table import table
-from vision_pwil.tasks import playback
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,8 @@ class Evaluate:
 
 def evaluate(config: Evaluate) -> None:
     """Play, print a table, and film."""
+    from vision_pwil.tasks import playback  # imports slowly, and --help needs none of it
+
     import_modules(config.imports)
     played = playback.evaluate(config.run, config.episodes, best=config.best)
     means = played.mean

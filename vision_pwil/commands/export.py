@@ -13,7 +13,6 @@ import tyro
 
 from vision_pwil.system import cli
 from vision_pwil.system.run import BEST, LATEST
-from vision_pwil.tasks.export import EXAMPLE_FILE, export
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,8 @@ class Export:
 
 def write(config: Export) -> None:
     """Write, and say what."""
+    from vision_pwil.tasks.export import EXAMPLE_FILE, export  # imports slowly, and --help needs none of it
+
     out = export(config.run / (BEST if config.best else LATEST), config.out or config.run / "export")
     for path in sorted(out.iterdir()):
         print(f"{path.stat().st_size:>12,} bytes  {path}")

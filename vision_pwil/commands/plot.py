@@ -12,7 +12,6 @@ from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
 from vision_pwil.system.run import Row, read_curve
-from vision_pwil.tasks.auditing import held_out_level
 
 PANELS = {
     "imitation return": ("return",),
@@ -61,6 +60,8 @@ def draw(config: Plot) -> None:
     """Draw, write, and say where."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    from vision_pwil.tasks.auditing import held_out_level  # imports slowly, and --help needs none of it
 
     if not config.runs:
         raise InputError("Name one or more run directories to plot.")

@@ -8,6 +8,7 @@ continues an interrupted run.
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import tyro
 
@@ -15,10 +16,11 @@ from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Row
 from vision_pwil.tasks import presets
-from vision_pwil.tasks.auditing import held_out_level
-from vision_pwil.tasks.imitation import Outcome, imitate
 from vision_pwil.tasks.preset import Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
+
+if TYPE_CHECKING:
+    from vision_pwil.tasks.imitation import Outcome
 
 
 def main(args: Sequence[str], prog: str = "vision-pwil train") -> None:
@@ -50,14 +52,18 @@ def configured(args: Sequence[str], choice: Choice, preset: Preset | None = None
 
 def train(config: ImitationConfig) -> None:
     """Imitate demonstrations in an environment."""
+    from vision_pwil.tasks.imitation import imitate  # imports slowly, and --help needs none of it
+
     outcome = imitate(config)
     if outcome.video:
         print(f"Video: {outcome.video}")
     print(describe(outcome, config))
 
 
-def describe(outcome: Outcome, config: ImitationConfig) -> str:
+def describe(outcome: "Outcome", config: ImitationConfig) -> str:
     """How a training went, and where to look."""
+    from vision_pwil.tasks.auditing import held_out_level
+
     lines = ["Finished." if outcome.finished else "Stopped; the same command goes on."]
     if outcome.last and outcome.best:
         level = held_out_level(outcome.run)

@@ -12,7 +12,6 @@ from threading import Event
 
 import numpy as np
 from PIL import Image
-from tqdm import tqdm
 
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
@@ -22,6 +21,7 @@ from vision_pwil.demonstrations.pictures import stack
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing, sha256
 from vision_pwil.system.memory import Allowance
+from vision_pwil.system.progress import progress
 
 _VERSION = 1  # of what decoding gives: raised when the same file would give other frames
 
@@ -63,7 +63,7 @@ def decode(clips: Sequence[Clip], options: Options) -> list[Array]:
 
     with ThreadPoolExecutor(min(cores, len(clips))) as pool:
         try:
-            return list(tqdm(pool.map(frames, clips), desc="decoding", unit="video", total=len(clips), leave=False))
+            return list(progress(pool.map(frames, clips), desc="decoding", unit="video", total=len(clips), leave=False))
         except BaseException:  # also Ctrl-C: do not wait for films that no one needs
             stop.set()
             pool.shutdown(cancel_futures=True)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import fast_simplification
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from vision_pwil.system import opengl  # noqa: F401  (before mujoco)
 
@@ -115,6 +114,8 @@ def _shape(model: mujoco.MjModel, mesh: int) -> Shape:
 
 def _without_dents(shape: Shape) -> Shape:
     """The convex hull of a mesh that nearly fills it; another mesh as it is."""
+    from scipy.spatial import ConvexHull, QhullError  # imports slowly
+
     try:
         hull = ConvexHull(shape.vertices)
     except QhullError:  # a flat one has none

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from vision_pwil.system import opengl  # noqa: F401  (before mujoco)
+from vision_pwil.system.progress import progress
 
 # isort: split
 import mujoco
@@ -90,7 +90,7 @@ def _replay(env: DoorEnv, episode: Episode, number: int) -> OpenLoop:
 def replay(demonstrations: Demonstrations, open_angle: float = OPEN_ANGLE) -> list[OpenLoop]:
     """Replay every demonstration and compare it with its recording."""
     env = DoorEnv(horizon=max(map(len, demonstrations.episodes)) + 1, open_angle=open_angle)
-    episodes = tqdm(demonstrations.episodes, desc="replaying", unit="episode", leave=False)
+    episodes = progress(demonstrations.episodes, desc="replaying", unit="episode", leave=False)
     return [_replay(env, episode, number) for number, episode in enumerate(episodes)]
 
 
@@ -179,7 +179,7 @@ def _render(demonstrations: Demonstrations, settings: RenderSettings, open_angle
     episodes = []
     with (
         closing(MujocoCamera(DoorEnv(), settings)) as camera,
-        tqdm(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar,
+        progress(total=sum(len(each.qpos) for each in replays), desc="rendering", unit="frame") as bar,
     ):
         for each, episode in zip(replays, demonstrations.episodes, strict=True):
             frames = _drawn(camera, each.qpos, episode)

@@ -9,7 +9,6 @@ import json
 from dataclasses import replace
 
 import numpy as np
-from tqdm import tqdm
 
 from vision_pwil.demonstrations import format
 from vision_pwil.demonstrations.cache import cache_folder, cached
@@ -17,6 +16,7 @@ from vision_pwil.demonstrations.episode import Demonstrations, Episode
 from vision_pwil.envs.camera import Camera
 from vision_pwil.envs.flat import FlatEnv
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.progress import progress
 
 
 def replayed(demonstrations: Demonstrations, env: FlatEnv, camera: Camera, success: str | None) -> Demonstrations:
@@ -26,7 +26,7 @@ def replayed(demonstrations: Demonstrations, env: FlatEnv, camera: Camera, succe
     file = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
 
     def make() -> Demonstrations:
-        numbered = enumerate(tqdm(demonstrations.episodes, desc="replaying", unit="episode", leave=False))
+        numbered = enumerate(progress(demonstrations.episodes, desc="replaying", unit="episode", leave=False))
         episodes = tuple([_replay(env, camera, episode, number, success) for number, episode in numbered])
         return Demonstrations(episodes, name, demonstrations.source, camera.fingerprint)
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import imageio.v3 as imageio
 import numpy as np
-from tqdm import tqdm
 
 from vision_pwil.agents import table
 from vision_pwil.envs.control import environment_seed, held
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import read_json, replacing, write_json
+from vision_pwil.system.progress import progress
 from vision_pwil.system.run import BEST, EVALUATIONS, LATEST
 from vision_pwil.tasks.film import Film, film
 from vision_pwil.tasks.policy import describing
@@ -82,7 +82,7 @@ def evaluate(run: str | Path, episodes: int = 10, *, best: bool = False) -> Eval
     playback = Playback(run, policy)
     first = read_json(run / "config.json")["training"]["evaluation_episodes"] if best else 0
     indices = range(first, first + episodes)
-    played = (playback.play(index) for index in tqdm(indices, "playing", unit="episode", leave=False))
+    played = (playback.play(index) for index in progress(indices, "playing", unit="episode", leave=False))
     rows = [playback.stage.measure(trajectory) for trajectory in played]
     found = Evaluation(playback.step, indices, rows, run / EVALUATIONS[policy])
     summary = {"step": found.step, "episodes": episodes, "mean": found.mean, "deviation": found.deviation}
@@ -93,7 +93,7 @@ def evaluate(run: str | Path, episodes: int = 10, *, best: bool = False) -> Eval
 def film_run(run: Path, policy: str = LATEST, episodes: Iterable[int] = range(3)) -> Path:
     """Film some of a policy's evaluation episodes in large frames, into the run; each end is held a second."""
     playback, pictures, out = Playback(run, policy), [], (run / policy).with_suffix(".mp4")
-    for index in tqdm(episodes, desc="filming", unit="episode", leave=False):
+    for index in progress(episodes, desc="filming", unit="episode", leave=False):
         frames, rate = playback.film(index)
         pictures += [frames, np.repeat(frames[-1:], round(rate), axis=0)]
     with replacing(out) as temporary:

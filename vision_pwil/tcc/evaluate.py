@@ -6,11 +6,11 @@ from pathlib import Path
 
 import imageio.v3 as imageio
 import numpy as np
-from tqdm import tqdm
 
 from vision_pwil.encoder import Encoder
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
+from vision_pwil.system.progress import progress
 from vision_pwil.tcc import pictures
 from vision_pwil.tcc.alignment import nearest, tau_matrix
 from vision_pwil.tcc.videos import read_videos
@@ -44,7 +44,7 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
             " them alike, or train the encoder again."
         )
     videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
-    embedded = [encoder.embed(video) for video in tqdm(videos, desc="embedding", unit="video", leave=False)]
+    embedded = [encoder.embed(video) for video in progress(videos, desc="embedding", unit="video", leave=False)]
     known = encoder.provenance.demonstrations == demonstrations.identity
     held_out = list(encoder.provenance.validation) if known else list(range(len(videos)))
     parts = {"all": list(range(len(videos))), "held out": held_out}

@@ -10,12 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 import tyro
-from torch.utils.tensorboard import SummaryWriter
-from tqdm import tqdm
 
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
@@ -25,6 +23,7 @@ from vision_pwil.system.errors import Interrupted
 from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Row, Run
 from vision_pwil.system.settings import Count, Settings, Whole
 from vision_pwil.tcc.alignment import kendall_tau, typical_distance
@@ -33,6 +32,9 @@ from vision_pwil.tcc.learner import Learner
 from vision_pwil.tcc.recipes import RECIPES, Recipe
 from vision_pwil.tcc.sampling import split
 from vision_pwil.tcc.videos import read_videos, require_videos
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 _COLUMNS = ("updates", "tau_train", "tau_validation", "seconds")  # of the curve
 _LOG_EVERY = 20  # updates between two points of the loss
@@ -104,14 +106,16 @@ class Session:
         learner, last = self.learner, self.config.settings.updates
         started = time.perf_counter() - self.seconds
         writer = open_writer(self.folder.events, learner.updates)
-        with writer, tqdm(total=last, initial=learner.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
+        with writer, progress(total=last, initial=learner.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
             with asked_to_stop() as stop:
                 while not (self.finished or stop.is_set()):
                     metrics = learner.update()
                     bar.update()
                     self.seconds = time.perf_counter() - started
                     if learner.updates % _LOG_EVERY == 0:
-                        rate = {"updates_per_second": bar.format_dict["rate"] or 0.0}
+                        told = bar.format_dict
+                        pace = told["rate"] or (told["n"] - told["initial"]) / told["elapsed"]  # none before a line
+                        rate = {"updates_per_second": pace}
                         for name, value in {**metrics, **rate}.items():
                             writer.add_scalar(f"train/{name}", value, learner.updates)
                     if learner.updates % self.config.iteration == 0 or learner.updates == last:
@@ -122,7 +126,7 @@ class Session:
                 self._save()
                 raise Interrupted(f"Saved after {learner.updates} updates; the same command goes on.")
 
-    def _measure(self, writer: SummaryWriter) -> Row:
+    def _measure(self, writer: "SummaryWriter") -> Row:
         updates, before = self.learner.updates, self.best
         embedded = [self.learner.product.embed(video) for video in self.videos]
         train, validation = (kendall_tau([embedded[i] for i in part]) for part in (self.training, self.held_out))

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from vision_pwil.agents.protocol import Act, Agent
 from vision_pwil.system.board import Board
 from vision_pwil.system.interrupt import asked_to_stop
+from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Run
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, Transitions
@@ -43,7 +43,7 @@ def clone(
     try:
         with asked_to_stop() as stop:
             evaluations.owe(0, agent.policy())
-            for step in tqdm(range(1, config.steps + 1), unit="update", dynamic_ncols=True):
+            for step in progress(range(1, config.steps + 1), unit="update"):
                 if stop.is_set():
                     return False
                 metrics = agent.update(replay.sample(config.batch_size))

@@ -14,7 +14,6 @@ from threading import Event
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from vision_pwil.agents.protocol import Act, Agent
 from vision_pwil.system import checkpoint
@@ -23,6 +22,7 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Run
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share, Whole
 from vision_pwil.training.evaluations import Evaluations
@@ -137,7 +137,7 @@ class Trainer:
             step=self.step,
             level=self.level,
         )
-        bar = tqdm(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05, dynamic_ncols=True)
+        bar = progress(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05)
         try:
             if self.episode == 0:
                 evaluations.owe(0, self.agent.policy())

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from scipy.stats import spearmanr
-from tqdm import tqdm
 
 from vision_pwil.system.files import replacing
+from vision_pwil.system.progress import progress
 from vision_pwil.system.table import table
 from vision_pwil.verdict.behaviour import FRACTIONS, FROZEN, OPEN_LOOP, PANTOMIME, POLICY, REVERSED, Behaviour, Scorer
 
@@ -78,7 +77,7 @@ class Report:
 def audit(behaviours: Sequence[Behaviour], scorer: Scorer) -> Report:
     """Score every behaviour by the task's own reward, and judge the reward by what is known of them."""
     scores, held_out_costs = [], []
-    for behaviour in tqdm(behaviours, desc="auditing", unit="episode", leave=False):
+    for behaviour in progress(behaviours, desc="auditing", unit="episode", leave=False):
         costs, rewards, w1, _ = scorer.score(behaviour.points, absorbed=behaviour.absorbed)
         known = behaviour.demonstration, behaviour.fraction, behaviour.expert
         scores.append(Score(behaviour.group, float(rewards.sum()), w1, *known))
@@ -89,6 +88,8 @@ def audit(behaviours: Sequence[Behaviour], scorer: Scorer) -> Report:
 
 def judge(scores: list[Score], median_cost: float) -> Report:
     """The figures and the verdict; `median_cost` is scale times the median greedy cost of held-out steps."""
+    from scipy.stats import spearmanr  # imports slowly
+
     experts = [score.imitation_return for score in scores if score.expert]
     backwards = [score.imitation_return for score in scores if score.group == REVERSED]
     posing = [score.imitation_return for score in scores if score.group == PANTOMIME]
