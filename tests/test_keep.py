@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from vision_pwil.audit.behaviour import FROZEN, HELD_OUT, REVERSED
-from vision_pwil.audit.report import Score, judge
 
 from tools import headlines, keep_ablations, records
 from tools.keep import Keep, command_line, main
@@ -28,6 +26,8 @@ from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import write_audit
 from vision_pwil.tasks.imitation import imitate
 from vision_pwil.tasks.settings import Choice, ImitationConfig
+from vision_pwil.verdict.behaviour import FROZEN, HELD_OUT, REVERSED
+from vision_pwil.verdict.report import Score, judge
 
 RETURNS = np.array([100.0, 300.0])
 
