@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import vision_pwil.system.opengl  # noqa: F401  (chooses the backend before MuJoCo is imported)
@@ -30,7 +31,15 @@ class Bounds:
 
     def to_env(self, action: np.ndarray) -> np.ndarray:
         """A policy's actions in the environment's units."""
-        return (self.low + self.high) * 0.5 + (self.high - self.low) * 0.5 * action  # exact where the range is [-1, 1]
+        return self._middle + self._half * action  # exact where the range is [-1, 1]
+
+    @cached_property
+    def _middle(self) -> np.ndarray:
+        return (self.low + self.high) * 0.5
+
+    @cached_property
+    def _half(self) -> np.ndarray:
+        return (self.high - self.low) * 0.5
 
     def to_policy(self, action: np.ndarray) -> np.ndarray:
         """The environment's actions in a policy's units; an action outside the range becomes its nearest end."""
