@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from benchmarks.door import NumpyCoupling
@@ -31,6 +30,7 @@ from vision_pwil.envs.flat import FlatEnv, make
 from vision_pwil.system import cli
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
+from vision_pwil.system.threads import use_threads
 from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
 from vision_pwil.training.replay import Replay
 from vision_pwil.training.rollout import Worker
@@ -119,7 +119,7 @@ class Own:
         config = TrainingConfig(random_steps=RANDOM_STEPS, update_interval=1.0, batch_size=BATCH, threads=2)
         self.run, self.worker = Run(folder, {}), Worker(factory, agents.ACTS[name])
         self.trainer = Trainer(self.run, agent, agents.ACTS[name], factory, replay, config)
-        torch.set_num_threads(config.threads)
+        use_threads(config.threads)
 
     def play(self, steps: int) -> None:
         """Whole episodes of so many steps."""

@@ -11,13 +11,14 @@ from tqdm import tqdm
 
 from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise
-from vision_pwil.agents.perceptron import backward, forward, shapes
+from vision_pwil.agents.perceptron import Perceptron, shapes
 from vision_pwil.agents.protocol import Batch, Policy
 from vision_pwil.agents.td3 import act
 from vision_pwil.rewards.metric import StandardizedEuclidean
 from vision_pwil.system.board import Board
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.run import Run
+from vision_pwil.system.threads import use_threads
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, Transitions
 from vision_pwil.training.rollout import TaskFactory
@@ -66,6 +67,7 @@ class BC:
         self._mean, self._inverse_std = (torch.from_numpy(array).to(self.device) for array in (mean, inverse_std))
         sizes = (states.shape[1], *config.hidden, action_size)
         self.actor = Parameters(shapes(sizes), config.learning_rate, Noise(seed, self.device).generator)
+        self.network = Perceptron(self.actor.tensors, gradients=self.actor.gradients)
 
     def observe(self, observations: np.ndarray) -> None:
         """Nothing to learn from observations alone."""
@@ -74,12 +76,12 @@ class BC:
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """One step towards the expert's actions; the rest of the batch is not used."""
         batch = batch.to(self.device)
-        output, layers = forward(self.actor.tensors, (batch.observation - self._mean) * self._inverse_std)
+        output, trace = self.network.forward((batch.observation - self._mean) * self._inverse_std)
         action = output.tanh()
         errors = action - batch.action
         loss = errors.square().mean()
         by_output = errors.mul_(1.0 - action.square()).mul_(2.0 / errors.numel())
-        backward(self.actor.tensors, layers, by_output, self.actor.gradients)
+        self.network.backward(trace, by_output)
         self.actor.step()
         return {"loss": loss}
 
@@ -110,7 +112,7 @@ def clone(
     It plays nothing and takes a minute or two, so it keeps no checkpoint: a run that a signal stopped (False) begins
     again, and ends in the same weights.
     """
-    torch.set_num_threads(config.threads)
+    use_threads(config.threads)
     agent = BC(states, actions.shape[1], settings, config.seed)
     replay = Replay(len(states), states.shape[1], actions.shape[1], config.seed)
     nothing = np.zeros(len(states))

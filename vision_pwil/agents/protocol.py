@@ -25,7 +25,7 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device) -> "Batch":
         """The same on a device."""
-        return Batch(*(tensor.to(device) for tensor in self))
+        return self if self.reward.device == device else Batch(*(tensor.to(device) for tensor in self))
 
 
 class Act(Protocol):

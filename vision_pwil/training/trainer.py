@@ -23,6 +23,7 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
+from vision_pwil.system.threads import use_threads
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, n_step_transitions
 from vision_pwil.training.rollout import Collect, TaskFactory, Trajectory, Worker
@@ -127,7 +128,7 @@ class Trainer:
 
         It stops at the end of an episode, a second or two after the signal.
         """
-        torch.set_num_threads(self.config.threads)
+        use_threads(self.config.threads)
         keep_freed_memory()
         with asked_to_stop() as stop:
             return self._train(stop)
