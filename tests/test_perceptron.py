@@ -68,6 +68,16 @@ def test_both_passes_are_autograds(compiled, hidden, outputs):
     torch.testing.assert_close(network.to_inputs(trace.at(one), by_output[one]), by_inputs[one], **close)
 
 
+@pytest.mark.parametrize("hidden", [(Relu(),), (NormalizedRelu(),), (Elu(),)], ids=["relu", "norm", "elu"])
+def test_numbers_that_are_none_stay_so(hidden):
+    """A run that diverged has to show."""
+    tensors = {name: random(shape, i) for i, (name, shape) in enumerate(shapes(SIZES).items())}
+    inputs = random((ROWS, SIZES[0]), 50)
+    inputs[2, 1] = math.nan
+    output, _ = Perceptron(tensors, hidden).forward(inputs)
+    assert output.isnan().any(1).tolist() == [row == 2 for row in range(ROWS)]
+
+
 def test_twins_are_two_networks_on_shared_memory():
     both = {name: random(shape, i) for i, (name, shape) in enumerate(shapes(SIZES, copies=2).items())}
     inputs = random((ROWS, SIZES[0]), 50)

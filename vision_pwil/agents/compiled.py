@@ -57,13 +57,14 @@ def _activate(raw, bias, affine, code):
     if code == RELU:
         for i in range(rows):
             for j in range(width):
-                raw[i, j] = max(raw[i, j] + bias[j], ZERO)
+                x = raw[i, j] + bias[j]
+                raw[i, j] = ZERO if x < ZERO else x  # unlike max, this leaves NaN as it is
         return raw, raw, inverse
     if code == ELU:
         for i in range(rows):
             for j in range(width):
                 x = raw[i, j] + bias[j]
-                raw[i, j] = max(x, ZERO) + (exp(min(x, ZERO)) - ONE)
+                raw[i, j] = x if x > ZERO else exp(x) - ONE
         return raw, raw, inverse
     output = np.empty_like(raw)
     for i in range(rows):
@@ -72,7 +73,7 @@ def _activate(raw, bias, affine, code):
         inverse[i] = _standardize(raw[i])
         if code == NORMALIZED_RELU:
             for j in range(width):
-                output[i, j] = max(raw[i, j], ZERO)
+                output[i, j] = ZERO if raw[i, j] < ZERO else raw[i, j]
         else:
             for j in range(width):
                 output[i, j] = tanh(affine[0][j] * raw[i, j] + affine[1][j])

@@ -1,6 +1,8 @@
 """What compiled code of the agents is made of: functions of float32 numbers that vectors can hold, and Adam.
 
-Everything compiled works on one thread beside BLAS, and in a fixed order: the same machine gives the same bits.
+Everything compiled works on one thread beside BLAS, and in a fixed order: the same machine gives the same bits. The
+first update on a machine waits about 20 seconds for the compiler. Its work is kept in `__pycache__` and remade when the
+file of a function changes, but not when only a file that it imports from does: then remove the caches.
 """
 
 import math
@@ -27,7 +29,8 @@ def exp(x):
 
     Unlike the C library's it becomes a part of the loop that it stands in, and so of its vectors.
     """
-    x = min(max(x, F32(-87.0)), F32(88.0))
+    x = F32(-87.0) if x < F32(-87.0) else x  # so written that NaN stays NaN, and a divergence is seen
+    x = F32(88.0) if x > F32(88.0) else x
     n = np.floor(x * _LOG2_E + HALF)
     r = x - n * _LN2_HIGH - n * _LN2_LOW
     p = F32(1.9875691500e-4)

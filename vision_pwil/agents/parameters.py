@@ -50,6 +50,8 @@ class Parameters:
         """Adam steps so far."""
         self._moments = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self._gradient = torch.zeros_like(self.flat)
+        if self.flat.is_cpu:
+            self._arrays = [vector.numpy() for vector in (self.flat, self._gradient, *self._moments)]
         self.gradients = views(self._gradient, shapes)
         """Where a gradient that was computed by hand is written, for `step`."""
 
@@ -78,8 +80,8 @@ class Parameters:
 
     def next_step(self) -> tuple[Any, ...]:
         """The same for the kernel `adam`."""
-        *vectors, step_size, correction = self._next_step()
-        return *(vector.numpy() for vector in vectors), np.float32(step_size), np.float32(correction)
+        *_, step_size, correction = self._next_step()
+        return *self._arrays, np.float32(step_size), np.float32(correction)
 
     @torch.no_grad()
     def step(self, max_norm: float | None = None, average: "Average | None" = None, rate: float = 0.0) -> None:

@@ -197,9 +197,10 @@ class Trainer:
     def _learn(self) -> dict[str, float]:
         """Do the updates that the steps so far owe; return the means of their metrics."""
         owed = int((self.step - self.config.random_steps) / self.config.update_interval) - self.updates
-        history = [self.agent.update(self.replay.sample(self.config.batch_size)) for _ in range(owed)]
-        if not history:
+        if owed < 1:
             return {}
+        size = self.config.batch_size
+        history = [self.agent.update(batch) for batch in self.replay.sample(owed * size).split(size)]
         self.updates += owed
         means = {name: float(torch.stack([metrics[name] for metrics in history]).mean()) for name in history[0]}
         for name, value in means.items():
