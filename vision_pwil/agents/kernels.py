@@ -13,8 +13,8 @@ from numba import njit
 # Sums may be taken in another order, which vectors need. With Python's error model every division would be checked for
 # zero, and no loop with one could be vectorised.
 kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-# Where the order of operations is what makes the result exact.
-_exact = njit(cache=True, nogil=True, error_model="numpy")
+# Where the order of operations is what makes the result exact. Not to say so would mean: as the first caller compiled.
+_exact = njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
 
 F32, _I = np.float32, np.int32
 ZERO, HALF, ONE, TWO = F32(0.0), F32(0.5), F32(1.0), F32(2.0)
