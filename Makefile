@@ -7,7 +7,7 @@ ARGS   ?=
 STEPS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install docs door test test-all lint type format bench notebooks gl clean
+.PHONY: help install docs figures door test test-all lint type format bench site notebooks gl clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -20,11 +20,11 @@ $(VENV)/.base: setup.cfg pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers,sweeps]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,export,peers,sweeps]"
 	touch $@
 
 $(VENV)/.all: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,peers,notebooks,sweeps]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,export,peers,notebooks,site,sweeps]"
 	touch $@
 
 install: $(VENV)/.base gl  ## set everything up, and nothing else
@@ -52,14 +52,20 @@ format: $(VENV)/.dev  ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+figures: $(VENV)/.dev  ## compute the headline figures from results/, and write every table that shows them
+	$(BIN)/python -m tools.figures
+
 docs: $(VENV)/.dev  ## write docs/commands.md anew from every --help
 	$(BIN)/python tools/commands.py
 
 bench: $(VENV)/.dev gl  ## every benchmark, one after the other
 	for b in rewarder rendering demonstrations tcc sac door locomotion; do $(BIN)/python -m benchmarks.$$b || exit 1; done
 
+site: $(VENV)/.all  ## build the documentation site into site/; a link that leads nowhere fails
+	$(BIN)/python tools/site.py
+
 notebooks: $(VENV)/.all gl  ## execute the notebooks and keep their outputs
 	$(BIN)/python tools/notebooks.py
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

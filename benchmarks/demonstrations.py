@@ -14,8 +14,8 @@ from benchmarks.report import write_report
 from vision_pwil.demonstrations import read
 from vision_pwil.demonstrations.contact_sheet import save_contact_sheet
 from vision_pwil.demonstrations.fetch import DOWNLOADS, download, fetched_path
+from vision_pwil.door_env import SETTINGS
 from vision_pwil.envs.open_loop import render_door, replay, replay_table
-from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import cli
 from vision_pwil.system.table import table
 
@@ -65,7 +65,7 @@ def main(demos: Path | None = None, out: Path = Path("results/door-demonstration
         "most_steps_between_openings": max(abs((each.opened or 0) - (each.recorded_opened or 0)) for each in replays),
         "seconds": times,
         "checksum": rendered.checksum,
-        "settings": RenderSettings().fingerprint,
+        "settings": SETTINGS.fingerprint,
     }
     write_report(out, "The human demonstrations of the door", lines, summary, "benchmarks.demonstrations")
     print(f"The picture is {out / 'contact-sheet.png'}: a row for each demonstration.")

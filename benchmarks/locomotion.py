@@ -12,7 +12,7 @@ import os
 import statistics
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,21 +20,20 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.door import NumpyCoupling
+from benchmarks.loop import make_trainer
 from benchmarks.report import write_report
-from vision_pwil import sac
-from vision_pwil.agents import table as agents
-from vision_pwil.agents import td3
+from benchmarks.transcription import Transcription
 from vision_pwil.demonstrations import choose, read, subsample
 from vision_pwil.envs.flat import FlatEnv, make
 from vision_pwil.system import cli
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
 from vision_pwil.system.threads import use_threads
-from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
-from vision_pwil.training.replay import Replay
-from vision_pwil.training.rollout import Worker
-from vision_pwil.training.trainer import Trainer, TrainingConfig
+from vision_pwil.tasks import presets
+from vision_pwil.tasks.atoms import Atoms, points_of
+from vision_pwil.tasks.settings import Choice
+from vision_pwil.tasks.task import Task
+from vision_pwil.training.worker import Worker
 
 Name = Literal["td3", "sac"]
 BATCH, RANDOM_STEPS = 256, 300
@@ -66,7 +65,7 @@ class PlainReward(gym.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         """Begin an episode with all atoms."""
-        self.coupling = NumpyCoupling(self.pairs, self.horizon)
+        self.coupling = Transcription(self.pairs, self.horizon)
         self.observation, info = self.env.reset(**options)
         return self.observation, info
 
@@ -81,10 +80,10 @@ class PlainReward(gym.Wrapper[Any, Any, Any, Any]):
 class Peer:
     """stable-baselines3's agent on the plain reward."""
 
-    def __init__(self, name: Name, env_id: str, expert: Expert, horizon: int) -> None:
+    def __init__(self, name: Name, env_id: str, pairs: NDArray[np.float64], horizon: int) -> None:
         import stable_baselines3 as sb3
 
-        env = PlainReward(make(env_id), expert.pairs(), horizon)
+        env = PlainReward(make(env_id), pairs, horizon)
         kind: Any = {"td3": sb3.TD3, "sac": sb3.SAC}[name]
         options = {"policy_delay": 1} if name == "td3" else {}
         self.model = kind(
@@ -109,17 +108,15 @@ class Peer:
 class Own:
     """This package's training loop, without its checkpoints and evaluations."""
 
-    def __init__(self, name: Name, env_id: str, expert: Expert, folder: str) -> None:
+    def __init__(self, name: Name, env_id: str, pairs: NDArray[np.float64], folder: str) -> None:
         keep_freed_memory()
-        env = FlatEnv(env_id)
-        settings = td3.TD3Config() if name == "td3" else sac.SACConfig()
-        agent = agents.build(settings, env.observation_size, env.action_size, seed=0)
-        replay = Replay(1_000_000, env.observation_size, env.action_size, seed=0)
-        factory = LocomotionTaskFactory(env_id, expert=expert)
-        config = TrainingConfig(random_steps=RANDOM_STEPS, update_interval=1.0, batch_size=BATCH, threads=2)
-        self.run, self.worker = Run(folder, {}), Worker(factory, agents.ACTS[name])
-        self.trainer = Trainer(self.run, agent, agents.ACTS[name], factory, replay, config)
-        use_threads(config.threads)
+        usual = presets.defaults(Choice(env_id, name))
+        training = replace(usual.training, random_steps=RANDOM_STEPS, update_interval=1.0, batch_size=BATCH, threads=2)
+        task = Task(env_id, usual.reward, usual.task, Atoms(pairs, np.ones(len(pairs), np.int64)))
+        self.run = Run(folder, {})
+        self.trainer = make_trainer(replace(usual, training=training), task, self.run)
+        self.worker = Worker(task, self.trainer.act)
+        use_threads(training.threads)
 
     def play(self, steps: int) -> None:
         """Whole episodes of so many steps."""
@@ -128,10 +125,10 @@ class Own:
             self.trainer.play(self.worker)
 
 
-def serve(side: str, name: Name, env_id: str, expert: Expert, horizon: int, connection: Any) -> None:
+def serve(side: str, name: Name, env_id: str, pairs: NDArray[np.float64], horizon: int, connection: Any) -> None:
     """The life of a process: play the steps asked for, answer with the seconds they took."""
     with tempfile.TemporaryDirectory() as folder:
-        loop = Own(name, env_id, expert, folder) if side == "vision_pwil" else Peer(name, env_id, expert, horizon)
+        loop = Own(name, env_id, pairs, folder) if side == "vision_pwil" else Peer(name, env_id, pairs, horizon)
         while steps := connection.recv():
             started = time.perf_counter()
             loop.play(steps)
@@ -141,13 +138,13 @@ def serve(side: str, name: Name, env_id: str, expert: Expert, horizon: int, conn
             loop.run.close()
 
 
-def measure(name: Name, benchmark: Benchmark, expert: Expert, horizon: int) -> dict[str, float]:
+def measure(name: Name, benchmark: Benchmark, pairs: NDArray[np.float64], horizon: int) -> dict[str, float]:
     """Steps a second of both, the median of the rounds, after a warming one."""
     context = multiprocessing.get_context("spawn")
     connections, processes = {}, []
     for side in ("vision_pwil", "stable-baselines3"):
         connections[side], other = context.Pipe()
-        arguments = (side, name, benchmark.env, expert, horizon, other)
+        arguments = (side, name, benchmark.env, pairs, horizon, other)
         processes.append(context.Process(target=serve, args=arguments))
         processes[-1].start()
     speeds: dict[str, list[float]] = {side: [] for side in connections}
@@ -167,16 +164,15 @@ def main(benchmark: Benchmark) -> None:
     if benchmark.demos:
         demonstrations = read(benchmark.demos)
         env.require(demonstrations, actions=True)
-        (episode,) = subsample(choose(demonstrations, 1, seed=0), seed=0, every=max(1, env.horizon // 50)).episodes
-        expert = Expert(np.asarray(episode.states), np.asarray(episode.actions))
+        shown = subsample(choose(demonstrations, 1, seed=0), seed=0, every=max(1, env.horizon // 50))
+        (pairs,) = points_of(shown, "pairs")
     else:
-        rng = np.random.default_rng(0)
-        expert = Expert(rng.normal(size=(50, env.observation_size)), rng.normal(size=(50, env.action_size)))
+        pairs = np.random.default_rng(0).normal(size=(50, env.observation_size + env.action_size))
     lines = ["| agent | vision_pwil | stable-baselines3, plain rewarder | times faster |", "|---|---|---|---|"]
     summary = {}
     names: tuple[Name, ...] = ("td3", "sac")
     for name in names:
-        speeds = measure(name, benchmark, expert, env.horizon)
+        speeds = measure(name, benchmark, pairs, env.horizon)
         ratio = speeds["vision_pwil"] / speeds["stable-baselines3"]
         summary[name] = {**speeds, "times_faster": ratio}
         lines.append(f"| {name} | {speeds['vision_pwil']:.0f} | {speeds['stable-baselines3']:.0f} | {ratio:.2f} |")

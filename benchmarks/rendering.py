@@ -1,72 +1,81 @@
-"""The door's frames: from Gymnasium's `render()` to this package's, every step of the way timed in one run.
+"""Frames of environments on MuJoCo: from Gymnasium's `render()` to this package's, every step timed in one run.
 
     python -m benchmarks.rendering [--out results/rendering]
 
 Every figure is the best of several rounds over the same states, in milliseconds a frame, the rows taken in turn so that
-other work on the machine falls on all of them; "times faster" is against the faster of Gymnasium's two rows. Beside the
-time stands the structural similarity (SSIM) to the full-quality frame without shadows: 1 is the same picture. A
-side-by-side picture is written with the table.
+other work on the machine falls on all of them. It stands twice: by the clock, and as processor time (of all threads),
+which other work changes less. "Times faster" and "times less work" are against the better of Gymnasium's two rows. The
+structural similarity (SSIM) is to the full-quality frame without shadows, the mean and the lowest: 1 is the same
+picture. A side-by-side picture is written with the tables.
 """
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
+from typing import Any
 
 import imageio.v3 as iio
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
 
 from benchmarks.report import write_report
-from vision_pwil.door_env import DoorEnv
+from benchmarks.similarity import structural_similarity
+from vision_pwil.door_env import ENV_ID
+from vision_pwil.envs.camera import MujocoCamera, open_camera
+from vision_pwil.envs.flat import make
 from vision_pwil.envs.meshes import triangle_count
-from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import cli
 from vision_pwil.system.files import replacing
 
 # isort: split
+import gymnasium as gym
 import mujoco
 
-SHIPPED = RenderSettings(
-    shadows=True, reflections=True, samples=8, slices=28, stacks=16, quads=4, triangles=0
-)  # AdroitHandDoor's own quality
-PLAIN = replace(SHIPPED, shadows=False, reflections=False)
-FAST = RenderSettings()
-STEPS = {
-    "without physics, the size of a frame": SHIPPED,
-    "no shadows, no reflections": PLAIN,
-    "no multisampling": replace(PLAIN, samples=FAST.samples),
-    "coarser round shapes": replace(FAST, triangles=0),
-    "simplified meshes: the default": FAST,
+with redirect_stderr(io.StringIO()):  # its notice about dense rewards
+    import gymnasium_robotics
+
+gym.register_envs(gymnasium_robotics)
+
+ENVIRONMENTS = {
+    "AdroitHandDoor-v1": ENV_ID,
+    "AdroitHandHammer-v1": "AdroitHandHammer-v1",
+    "AdroitHandRelocate-v1": "AdroitHandRelocate-v1",
+    "FetchPush-v4": "FetchPush-v4",
 }
+"""What Gymnasium draws, and which environment this package draws beside it."""
+PLAIN, DEFAULT = "no shadows, no reflections", "simplified meshes: the default"
 
 # Runs without this package, in the environment a Gymnasium user has, and answers each line on its input with a time.
 _GYMNASIUM = """
 import json, sys, time
 import gymnasium, gymnasium_robotics
 gymnasium.register_envs(gymnasium_robotics)
-env = gymnasium.make("AdroitHandDoor-v1", render_mode="rgb_array", width=84, height=84)
+env = gymnasium.make(sys.argv[1], render_mode="rgb_array", width=84, height=84)
 env.reset(seed=0)
 env.render()
 for line in sys.stdin:
-    start = time.perf_counter()
+    start = time.perf_counter(), time.process_time()
     for _ in range(int(line)):
         env.render()
-    print(json.dumps((time.perf_counter() - start) / int(line)), flush=True)
+    times = time.perf_counter() - start[0], time.process_time() - start[1]
+    print(json.dumps([each / int(line) for each in times]), flush=True)
 """
 
 
 class Gymnasium:
-    """`gym.make("AdroitHandDoor-v1", ...).render()` in a process of its own."""
+    """`gym.make(env_id, ...).render()` in a process of its own."""
 
-    def __init__(self, **environment: str) -> None:
+    def __init__(self, env_id: str, **environment: str) -> None:
         inherited = {name: value for name, value in os.environ.items() if name != "LP_NUM_THREADS"}
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", _GYMNASIUM],
+            [sys.executable, "-W", "ignore", "-c", _GYMNASIUM, env_id],
             env=inherited | environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -74,111 +83,137 @@ class Gymnasium:
             text=True,
         )
 
-    def seconds(self, frames: int) -> float:
-        """Seconds a frame, over so many of them."""
+    def seconds(self, frames: int) -> NDArray[np.float64]:
+        """Seconds a frame, over so many of them: by the clock, and of processor time."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(f"{frames}\n")
         self._process.stdin.flush()
-        return float(json.loads(self._process.stdout.readline()))
+        return np.array(json.loads(self._process.stdout.readline()))
 
     def close(self) -> None:
         """End the process."""
         self._process.communicate()
 
 
-def states(count: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Joint positions and the door's places: random play, with the door swung open little by little."""
-    env = DoorEnv(horizon=10 * count)
+def quality(env: gym.Env[Any, Any]) -> RenderSettings:
+    """The environment's own quality: what its `render()` draws, shadows and all."""
+    own = env.unwrapped.model.vis.quality  # type: ignore[attr-defined]
+    tessellation = {"slices": own.numslices, "stacks": own.numstacks, "quads": own.numquads}
+    return RenderSettings(
+        shadows=True, reflections=True, samples=own.offsamples, smooth=False, triangles=0, **tessellation
+    )
+
+
+def steps(env: gym.Env[Any, Any]) -> dict[str, RenderSettings]:
+    """From the environment's own quality to the default of this package, one saving after the other."""
+    fast: RenderSettings = getattr(env.unwrapped, "render_settings", RenderSettings())
+    shipped = replace(quality(env), **fast.pose)
+    plain = replace(shipped, shadows=False, reflections=False)
+    unsampled = replace(plain, samples=fast.samples, smooth=fast.smooth)
+    return {
+        "without physics, the size of a frame": shipped,
+        PLAIN: plain,
+        "smoothed instead of multisampled" if fast.smooth else "no multisampling": unsampled,
+        "coarser round and flat shapes": replace(fast, triangles=0),
+        DEFAULT: fast,
+    }
+
+
+def scenes(env: gym.Env[Any, Any], count: int, seed: int = 0) -> NDArray[np.float64]:
+    """Snapshots of random play, each action held for ten steps."""
+    camera = open_camera(env)
     env.reset(seed=seed)
     env.action_space.seed(seed)
     taken = []
     for _ in range(count):
         action = env.action_space.sample()
         for _ in range(10):
-            env.step(action)
-        taken.append(env.get_state())
-    qpos = np.array([state["qpos"] for state in taken])
-    qpos[:, -2] = np.linspace(0, 1.2, count)  # the hinge
-    return qpos, np.array([state["door_body_pos"] for state in taken])
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+        taken.append(camera.snapshot())
+    camera.close()
+    return np.array(taken)
 
 
-def structural_similarity(frames: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """SSIM of each pair of frames (Wang et al. 2004: Gaussian window of 1.5 pixels, K1 = 0.01, K2 = 0.03)."""
-
-    def blur(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return gaussian_filter(values, 1.5, axes=(-3, -2), truncate=3.5)
-
-    x, y = frames.astype(np.float64), others.astype(np.float64)
-    mean_x, mean_y = blur(x), blur(y)
-    variance_x, variance_y = blur(x * x) - mean_x**2, blur(y * y) - mean_y**2
-    covariance = blur(x * y) - mean_x * mean_y
-    c1, c2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
-    index = (2 * mean_x * mean_y + c1) * (2 * covariance + c2)
-    index /= (mean_x**2 + mean_y**2 + c1) * (variance_x + variance_y + c2)
-    return index.mean(axis=(-3, -2, -1))
-
-
-def measure(
-    qpos: NDArray[np.float64], places: NDArray[np.float64], rounds: int
-) -> tuple[dict[str, float], dict[str, NDArray[np.uint8]], dict[str, int]]:
-    """Best seconds a frame, the frames, and the triangles of the meshes, by the name of the row."""
-    gymnasium = {
-        "Gymnasium's render()": Gymnasium(),
-        "Gymnasium's render(), in one thread": Gymnasium(LP_NUM_THREADS="0"),
+def measure(env_id: str, count: int, rounds: int) -> tuple[dict[str, dict[str, float]], dict[str, NDArray[np.uint8]]]:
+    """The rows of one environment and the frames of each, by the name of the row."""
+    processes = {
+        "Gymnasium's render()": Gymnasium(env_id),
+        "Gymnasium's render(), in one thread": Gymnasium(env_id, LP_NUM_THREADS="0"),
     }
-    renderers = {name: DoorRenderer(settings) for name, settings in STEPS.items()}
-    seconds = dict.fromkeys([*gymnasium, *renderers], np.inf)
-    frames = {name: renderer.render_many(qpos, places) for name, renderer in renderers.items()}
+    env = make(ENVIRONMENTS[env_id])
+    snapshots = scenes(env, count)
+    cameras = {name: MujocoCamera(env, settings) for name, settings in steps(env).items()}
+    frames = {name: camera.draw(snapshots) for name, camera in cameras.items()}
+    seconds = {name: np.full(2, np.inf) for name in (*processes, *cameras)}
     for _ in range(rounds):
-        for name, process in gymnasium.items():
-            seconds[name] = min(seconds[name], process.seconds(frames=10))
-        for name, renderer in renderers.items():
-            start = perf_counter()
-            for position, place in zip(qpos, places, strict=True):
-                renderer.render(position, place)
-            seconds[name] = min(seconds[name], (perf_counter() - start) / len(qpos))
-    triangles = {name: triangle_count(renderer.model) for name, renderer in renderers.items()}
-    for process in gymnasium.values():
+        for name, process in processes.items():
+            seconds[name] = np.minimum(seconds[name], process.seconds(frames=5))
+        for name, camera in cameras.items():
+            start = np.array([perf_counter(), process_time()])
+            camera.draw(snapshots)
+            seconds[name] = np.minimum(seconds[name], ([perf_counter(), process_time()] - start) / count)
+    clock, work = np.min([seconds[name] for name in processes], axis=0)  # threads help Gymnasium, or hinder it
+    rows = {
+        name: {
+            "milliseconds": 1e3 * value[0],
+            "times_faster": clock / value[0],
+            "processor_milliseconds": 1e3 * value[1],
+            "times_less_work": work / value[1],
+        }
+        for name, value in seconds.items()
+    }
+    for name, camera in cameras.items():
+        similarity = structural_similarity(frames[name], frames[PLAIN])
+        rows[name] |= {"ssim": float(similarity.mean()), "lowest_ssim": float(similarity.min())}
+        rows[name]["mesh_triangles"] = triangle_count(camera.renderer.model)
+        camera.close()
+    for process in processes.values():
         process.close()
-    for renderer in renderers.values():
-        renderer.close()
-    return seconds, frames, triangles
+    return rows, frames
 
 
-def side_by_side(frames: dict[str, NDArray[np.uint8]], columns: int = 5, scale: int = 3) -> NDArray[np.uint8]:
-    """One row of frames for each of: as shipped, without shadows, the default."""
-    rows = [frames[list(STEPS)[index]] for index in (0, 1, -1)]
-    chosen = np.linspace(0, len(rows[0]) - 1, columns).astype(int)
-    picture = np.concatenate([np.concatenate(row[chosen], axis=1) for row in rows])
-    return picture.repeat(scale, axis=0).repeat(scale, axis=1)
+def side_by_side(frames: list[dict[str, NDArray[np.uint8]]], columns: int = 3, scale: int = 3) -> NDArray[np.uint8]:
+    """One row for each environment: as shipped, without shadows, the default, of the same states."""
+
+    def row(each: dict[str, NDArray[np.uint8]]) -> NDArray[np.uint8]:
+        shown = [next(iter(each.values())), each[PLAIN], each[DEFAULT]]
+        chosen = np.linspace(0, len(shown[0]) - 1, columns).astype(int)
+        return np.concatenate([kind[index] for index in chosen for kind in shown], axis=1)
+
+    return np.concatenate([row(each) for each in frames]).repeat(scale, axis=0).repeat(scale, axis=1)
 
 
-def main(out: Path = Path("results/rendering"), count: int = 40, rounds: int = 5) -> None:
-    """Print the table and write it, with the machine and the commit, to `out`."""
+def table(env_id: str, rows: dict[str, dict[str, float]]) -> list[str]:
+    """The rows of one environment as Markdown."""
+    columns = ("ms", "times faster", "processor ms", "times less work", "mesh triangles", "SSIM", "lowest")
+    lines = [f"| {env_id}, 84x84 | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
+    for name, row in rows.items():
+        cells = [f"{row['milliseconds']:.2f}", f"{row['times_faster']:.1f}"]
+        cells += [f"{row['processor_milliseconds']:.2f}", f"{row['times_less_work']:.1f}"]
+        drawn = (
+            [f"{row['mesh_triangles']:,}", f"{row['ssim']:.3f}", f"{row['lowest_ssim']:.3f}"] if "ssim" in row else []
+        )
+        lines.append(f"| {name} | {' | '.join([*cells, *(drawn or [''] * 3)])} |")
+    return [*lines, ""]
+
+
+def main(
+    out: Path = Path("results/rendering"), count: int = 40, rounds: int = 8, envs: tuple[str, ...] = tuple(ENVIRONMENTS)
+) -> None:
+    """Print the tables and write them, with the machine and the commit, to `out`."""
     load = os.getloadavg()[0]  # of the others: other work on the machine slows the rows, and not all of them alike
-    qpos, places = states(count)
-    seconds, frames, triangles = measure(qpos, places, rounds)
-    shipped = min(seconds[name] for name in seconds if name not in STEPS)  # threads help Gymnasium, or hinder it
-    plain = frames["no shadows, no reflections"]
-    lines = ["| frame, 84x84 | ms | times faster | mesh triangles | SSIM |", "|---|---|---|---|---|"]
-    summary = {}
-    for name, value in seconds.items():
-        row = {"milliseconds": 1e3 * value, "times_faster": shipped / value}
-        cells = ""
-        if name in frames:
-            row["ssim"] = float(structural_similarity(frames[name], plain).mean())
-            row["mesh_triangles"] = triangles[name]
-            cells = f"{triangles[name]:,} | {row['ssim']:.3f}"
-        summary[name] = row
-        lines.append(f"| {name} | {1e3 * value:.2f} | {row['times_faster']:.1f} | {cells or ' | '} |")
-    lines += ["", f"Load average before the run: {load:.1f}."]
+    measured = {env_id: measure(env_id, count, rounds) for env_id in envs}
+    rows = {env_id: rows for env_id, (rows, _) in measured.items()}
+    lines = [line for env_id, each in rows.items() for line in table(env_id, each)]
+    lines.append(f"Load average before the run: {load:.1f}.")
     print(*lines, sep="\n")
     with replacing(out / "side-by-side.png") as temporary:
-        iio.imwrite(temporary, side_by_side(frames))
-    about = {"mujoco": mujoco.__version__, "backend": os.environ["MUJOCO_GL"], "settings": FAST.fingerprint}
-    about |= {"load_average_before": f"{load:.1f}"}
-    write_report(out, "Rendering the door", lines, {**about, "rows": summary}, "benchmarks.rendering")
-    print(f"The picture is {out / 'side-by-side.png'}: as shipped, without shadows, the default.")
+        iio.imwrite(temporary, side_by_side([frames for _, frames in measured.values()]))
+    about = {"mujoco": mujoco.__version__, "backend": os.environ["MUJOCO_GL"], "load_average_before": f"{load:.1f}"}
+    write_report(out, "Rendering", lines, {**about, "rows": rows}, "benchmarks.rendering")
+    print(f"The picture is {out / 'side-by-side.png'}: three states, each as shipped, without shadows, the default.")
 
 
 if __name__ == "__main__":

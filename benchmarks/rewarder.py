@@ -11,13 +11,11 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.report import write_report
+from benchmarks.transcription import Floats, transcription
 from vision_pwil.rewards.coupling import GreedyCoupling
 from vision_pwil.system import cli
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -37,27 +35,6 @@ CASES = (
     Case("door", 4925, 300, 32, 300),
     Case("large", 100_000, 1000, 64, 3),
 )
-
-
-def transcription(points: Floats, atoms: Floats, horizon: int) -> Floats:
-    """Algorithm 1 in numpy: argmin, delete, repeat (distances once a step, as they do not change within it)."""
-    masses = np.full(len(atoms), 1 / len(atoms))
-    costs = []
-    for point in points:
-        mass, cost = 1 / horizon, 0.0
-        distances = np.linalg.norm(atoms - point, axis=1)
-        while mass > 1e-12 and len(masses):  # floating masses do not reach 0 exactly
-            j = distances.argmin()
-            if mass >= masses[j]:
-                cost += masses[j] * distances[j]
-                mass -= masses[j]
-                atoms, masses, distances = np.delete(atoms, j, axis=0), np.delete(masses, j), np.delete(distances, j)
-            else:
-                cost += mass * distances[j]
-                masses[j] -= mass
-                mass = 0.0
-        costs.append(cost)
-    return np.array(costs)
 
 
 def trajectories(rng: np.random.Generator, case: Case) -> tuple[Floats, Floats]:

@@ -18,9 +18,9 @@ from benchmarks.report import write_report
 from vision_pwil.system.cli import run
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.table import table
+from vision_pwil.tcc.learner import Learner
 from vision_pwil.tcc.recipes import RECIPES
 from vision_pwil.tcc.sampling import sample
-from vision_pwil.tcc.trainer import Trainer
 
 
 @dataclass(frozen=True)
@@ -49,20 +49,20 @@ def measure(config: BenchmarkConfig, recipe_name: str) -> dict[str, float]:
     lengths = rng.integers(157, 279, config.videos)
     videos = [rng.integers(0, 256, (int(length), 84, 84, 3), dtype=np.uint8) for length in lengths]
     recipe = RECIPES[recipe_name]
-    trainer = Trainer(videos, recipe, seed=0)
-    frames = torch.from_numpy(np.concatenate([video[:: recipe.subsampling] for video in videos]))
-    network, normalise = trainer.encoder.network, trainer.encoder.normalise
+    learner = Learner(videos, recipe, seed=0)
+    frames = torch.from_numpy(np.concatenate([video[:: recipe.subsampling or 8] for video in videos]))
+    network, normalise = learner.encoder.network, learner.encoder.normalise
 
     def bare(pixels: torch.Tensor) -> None:
-        trainer.encoder.zero_grad()
+        learner.encoder.zero_grad()
         network(pixels).sum().backward()
 
     ratios, bare_rates, update_rates = [], [], []
     for turn in range(-2, config.rounds):  # the first two warm up
-        count = sum(sample(trainer.videos, recipe, trainer.seed, trainer.updates).lengths)  # of the coming update
+        count = sum(sample(learner.videos, recipe, learner.seed, learner.updates).lengths)  # of the coming update
         pixels = normalise(frames[torch.arange(count) % len(frames)])
         bare_seconds = _seconds(partial(bare, pixels))
-        update_seconds = _seconds(trainer.update)
+        update_seconds = _seconds(learner.update)
         if turn >= 0:
             bare_rates.append(count / bare_seconds)
             update_rates.append(count / update_seconds)

@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 
 from tests.shared import DOOR, needs_shared
-from vision_pwil.audit.audit import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, Score, audit, judge, parts
 from vision_pwil.demonstrations import Demonstrations, Episode, read
+from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder
-from vision_pwil.envs.renderer import RenderSettings
-from vision_pwil.rewards.reward import Rewarder
 from vision_pwil.sac import SAC, SACConfig
-from vision_pwil.system import checkpoint
+from vision_pwil.tasks.atoms import weighted
+from vision_pwil.tasks.comparison import Comparison
+from vision_pwil.tasks.task import Task, TaskConfig
+from vision_pwil.training.snapshot import write_snapshot
+from vision_pwil.verdict.behaviour import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, parts
+from vision_pwil.verdict.report import Score, audit, judge
 
 
 def score(group, value, demonstration=-1, fraction=1.0):
@@ -44,11 +47,13 @@ def test_figures_by_hand():
 
 
 def test_parts_of_a_demonstration():
+    """Only the whole one finishes the task; the others wait at their last point until the episode is over."""
     video = np.arange(20.0)[:, None]
-    whole, backwards, *frozen = parts(video, 3)
-    assert whole.expert and (whole.points == video).all()
-    assert (backwards.points == video[::-1]).all()
-    assert [len(part.points) for part in frozen] == [2, 4, 6, 8, 10, 12, 14, 16, 18]
+    whole, backwards, *frozen = parts(video, 3, steps=25, absorbed=True)
+    assert whole.expert and whole.absorbed and (whole.points == video).all()
+    assert backwards.points.ravel().tolist() == [*range(19, -1, -1), 0, 0, 0, 0, 0]
+    assert [len(np.unique(part.points)) for part in frozen] == [2, 4, 6, 8, 10, 12, 14, 16, 18]
+    assert {len(part.points) for part in frozen} == {25} and not any(part.absorbed for part in (backwards, *frozen))
     assert {part.demonstration for part in frozen} == {3}
 
 
@@ -57,28 +62,29 @@ def progress(steps):
     return np.linspace(0, 4, steps)[:, None]
 
 
-def rewarder_of(embed):
+def comparison_of(embed, ending):
     videos = [embed(progress(steps)) for steps in (24, 30, 27)]
-    weights = np.concatenate([[*np.ones(len(v) - 1), 1 + 40 - len(v)] for v in videos])
-    return Rewarder.for_embeddings(np.concatenate(videos), 40, weights=weights, beta=2.0)
+    config = TaskConfig(compare="frames", ending=ending, beta=2.0)
+    return Comparison("pwil", config, weighted(videos, [True] * 3, 40, ending), 40)
 
 
 def behaviours(embed):
-    found = [*parts(embed(progress(26)), 0), *parts(embed(progress(33)), 1)]
+    found = [part for n in (26, 33) for part in parts(embed(progress(n)), n, steps=40, absorbed=True)]
     return [*found, Behaviour("nothing", embed(np.zeros((40, 1))))]
 
 
-def test_a_metric_of_progress_ranks_well_and_a_collapsed_one_cannot():
-    good = audit(behaviours(lambda x: x), rewarder_of(lambda x: x), show_progress=False)
+@pytest.mark.parametrize("ending", ["last", "shared"])
+def test_a_metric_of_progress_ranks_well_and_a_collapsed_one_cannot(ending):
+    good = audit(behaviours(lambda x: x), comparison_of(lambda x: x, ending))
     assert good.verdict == "ranks well", good.sentence
     assert "can be trained on" in good.sentence
-    bad = audit(behaviours(lambda x: 0 * x), rewarder_of(lambda x: 0 * x), show_progress=False)
+    bad = audit(behaviours(lambda x: 0 * x), comparison_of(lambda x: 0 * x, ending))
     assert bad.verdict == "cannot rank"
     assert bad.separation == bad.over_reversed == pytest.approx(1.0)
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "vision_pwil.audit.audit", *map(str, arguments)]
+    command = [sys.executable, "-m", "vision_pwil", "audit", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
@@ -92,7 +98,7 @@ def test_command_on_ones_own_videos(tmp_path):
         *("--out", tmp_path / "out", "--horizon", 20),
     )
     assert done.returncode == 0, done.stderr
-    assert HELD_OUT in done.stdout and "This metric" in done.stdout
+    assert HELD_OUT in done.stdout and "This reward" in done.stdout
     assert (tmp_path / "out" / "audit.png").read_bytes().startswith(b"\x89PNG")
     scores = json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]
     assert len(scores) == 2 * 11  # two held-out videos: whole, reversed, nine frozen
@@ -103,24 +109,25 @@ def test_command_on_the_door(tmp_path):
     human = read(DOOR)
     replace(human, episodes=human.episodes[:4]).save(tmp_path / "four.demos")
     encoder = Encoder()
-    encoder.provenance = replace(encoder.provenance, render_fingerprint=RenderSettings().fingerprint)
+    encoder.provenance = replace(encoder.provenance, render_fingerprint=SETTINGS.fingerprint)
     encoder.save(tmp_path / "encoder.safetensors")
-    about = {"agent": "sac", "task": "door", "horizon": 300, "time_feature": False}
-    checkpoint.save_policy(tmp_path / "mine.safetensors", SAC(39, 28, SACConfig(), seed=0).policy(), about)
+    task = Task(ENV_ID, "pwil", TaskConfig())
+    about = {"agent": "sac", "action_repeat": 1, **task.about(task.make_env())}
+    write_snapshot(tmp_path / "mine.safetensors", SAC(39, 28, SACConfig(), seed=0).policy(), about)
     done = run(
-        *("--encoder", tmp_path / "encoder.safetensors", "--demos", tmp_path / "four.demos"),
+        *("--env", ENV_ID, "--encoder", tmp_path / "encoder.safetensors", "--demos", tmp_path / "four.demos"),
         *("--out", tmp_path / "out", "--episodes", 1, "--policies", tmp_path / "mine.safetensors"),
     )
     assert done.returncode == 0, done.stderr
     groups = {s["group"] for s in json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]}
     idle = {"doing nothing", "random play, white noise", "random play, smooth noise"}
     assert idle | {PANTOMIME, "policy mine.safetensors"} < groups
-    assert "the door shut:" in done.stdout
+    assert "over pantomime" in done.stdout
 
 
 @needs_shared
 def test_an_encoder_for_other_frames_is_refused(tmp_path):
     Encoder().save(tmp_path / "encoder.safetensors")
-    done = run("--encoder", tmp_path / "encoder.safetensors", "--demos", DOOR)
+    done = run("--env", ENV_ID, "--encoder", tmp_path / "encoder.safetensors", "--demos", DOOR)
     assert done.returncode == 2
     assert "fingerprint" in done.stderr

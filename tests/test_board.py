@@ -7,7 +7,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
-from tests.toy import AGENT, ToyFactory, settings, trainer
+from tests.toy import AGENT, ToyTask, settings, trainer
 from tests.videos import ball_videos
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.system.board import open_writer
@@ -39,7 +39,7 @@ def drawn(layout: Layout, folder: Path) -> dict[str, set[str]]:
 def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("agent")
     with Run(folder, {}) as run:
-        assert trainer(run, settings(400), AGENT, ToyFactory()).train()
+        assert trainer(run, settings(400), AGENT, ToyTask()).train()
     return folder / "tensorboard"
 
 
@@ -60,7 +60,7 @@ def test_encoders_and_agents_write_the_same_layout(agent: Path, encoder: Path) -
 
 def test_an_agents_charts(agent: Path) -> None:
     charts = drawn(layout(agent), agent)
-    assert charts["Imitation: imitation return"] == {"eval/return"}
+    assert charts["Imitation: imitation return, and that of held-out demonstrations"] == {"eval/return"}
     assert charts["Imitation: success on the door: opened, and 1.35 rad"] == {"eval/opened"}  # the toy has no angle
     assert charts["Exploring episodes: imitation return"] == {"train/return"}
     assert all(charts[name] for name in charts if name.startswith(("Learner", "Speed")))

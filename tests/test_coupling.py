@@ -222,7 +222,7 @@ def test_a_step_can_split_an_atom():
     assert coupling.step([10.0]) == 0
 
 
-@pytest.mark.parametrize("size", [1e200, 1e100, 1e20, 1e-20, 1e-200])
+@pytest.mark.parametrize("size", [1e149, 1e100, 1e20, 1e-20, 1e-200])
 def test_extreme_numbers_do_not_lose_mass(size):
     rng = np.random.default_rng(0)
     points, atoms = rng.normal(size=(20, 3)) * size, rng.normal(size=(70, 3)) * size
@@ -253,16 +253,52 @@ def test_reset_gives_the_mass_back():
         (lambda c: c.episode(np.zeros((2, 2)), absorbing=True, absorbing_point=[0.0]), "have 2 dimensions"),
         (lambda c: c.episode(np.zeros((2, 2)), absorbing=True, absorbing_point=[0.0, np.nan]), "not finite"),
         (lambda c: GreedyCoupling(np.zeros((0, 2)), 3), "empty"),
-        (lambda c: GreedyCoupling([[np.nan]], 3), "not finite, first in atom 0"),
+        (lambda c: GreedyCoupling([[np.nan]], 3), "not finite.*, first in atom 0"),
+        (lambda c: GreedyCoupling([[1.0], [1e151]], 3), "beyond 1e150 where distances overflow, first in atom 1"),
+        (lambda c: GreedyCoupling([[-1e308]], 3), "beyond 1e150"),
+        (lambda c: c.step([0.0, 1e200]), "step 0 is .* too large"),
+        (lambda c: c.episode([[0, 0], [-1e308, 0]]), "step 1 is .* too large"),
+        (lambda c: c.episode(np.zeros((2, 2)), absorbing=True, absorbing_point=[0.0, 1e200]), "too large"),
         (lambda c: GreedyCoupling([[0.0]], 0), "horizon must be"),
+        (lambda c: GreedyCoupling([[0.0]], 2.5), "horizon must be"),
+        (lambda c: GreedyCoupling([[0.0]], np.nan), "horizon must be"),
+        (lambda c: GreedyCoupling([[0.0]], np.inf), "horizon must be"),
+        (lambda c: GreedyCoupling([[0.0]], "3"), "horizon must be"),
         (lambda c: GreedyCoupling([[0.0]], 3, [0]), "positive whole numbers"),
         (lambda c: GreedyCoupling([[0.0]], 3, [1.5]), "positive whole numbers"),
         (lambda c: GreedyCoupling([[0.0]], 3, [2**61]), "too large"),
+        (lambda c: GreedyCoupling([[0.0], [1.0]], 1, [2**61, 2**61]), "too large"),
+        (lambda c: GreedyCoupling([[0.0], [1.0]], 1, [2**62 - 1, 2**62 - 1]), "too large"),
+        (lambda c: GreedyCoupling([[0.0]] * 8, 1, [2**61] * 8), "too large"),  # the sum is 0 in 64 bits
+        (lambda c: GreedyCoupling([[0.0], [1.0]], 1, [2**62, 2**62]), "below 2\\*\\*62"),
+        (lambda c: GreedyCoupling([[0.0]], 1, np.array([2**63 + 5], np.uint64)), "positive whole numbers"),
+        (lambda c: GreedyCoupling([[0.0]], 1, [1e300]), "positive whole numbers"),
+        (lambda c: GreedyCoupling([[0.0]], 1, [np.nan]), "positive whole numbers"),
+        (lambda c: GreedyCoupling([[0.0]], 1, [2**80]), "positive whole numbers"),
+        (lambda c: GreedyCoupling([[0.0]], 1, ["2"]), "positive whole numbers"),
+        (lambda c: GreedyCoupling([[0.0]], 1, [-1]), "positive whole numbers"),
+        (lambda c: GreedyCoupling([[0.0]], 1, [[1]]), "positive whole numbers"),
     ],
 )
 def test_bad_input_gets_one_sentence(attempt, sentence):
     with pytest.raises(InputError, match=sentence):
         attempt(GreedyCoupling(np.eye(2), 3))
+
+
+@pytest.mark.parametrize("weights", [[2**40, 2**41], [2**60 - 1, 1], [3.0, 1.0]])
+def test_large_weights_are_counted_exactly(weights):
+    coupling = GreedyCoupling([[0.0], [1.0]], 2, weights)
+    costs = coupling.episode([[0.0], [0.0]])
+    expected, _ = algorithm_1([[0], [0]], [[0], [1]], 2, weights)
+    np.testing.assert_allclose(costs, expected, rtol=1e-15)
+    assert coupling.remaining.tolist() == [0, 0]
+
+
+def test_nobody_changes_the_atoms_behind_the_coupling():
+    atoms = np.zeros((2, 1))
+    coupling = GreedyCoupling(atoms, 2)
+    atoms[:] = np.nan
+    assert coupling.step([1.0]) == 0.5
 
 
 def test_a_failed_step_leaves_the_episode_as_it_was():

@@ -7,19 +7,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tests.batches import ACTION, OBSERVATION, SIZE, assert_resumes, make_batch, perceptron
 from vision_pwil.agents.dac import DAC, DACConfig, ExpertPairs, losses
 from vision_pwil.agents.td3 import TD3Config
-from vision_pwil.envs.flat import Bounds
-from vision_pwil.tasks.locomotion_task import enter_absorbing
-from vision_pwil.training.replay import n_step_transitions
-from vision_pwil.training.rollout import Trajectory
-
-BOUNDS = Bounds(np.full(ACTION, -2.0), np.full(ACTION, 2.0))
 
 
 def make_agent(seed: int = 3, **settings) -> DAC:
     rng = np.random.default_rng(0)
-    expert = ExpertPairs.of(
-        rng.normal(size=(10, OBSERVATION - 1)), rng.uniform(-2, 2, (10, ACTION)), BOUNDS, ends=1, every=20
-    )
+    pairs = rng.normal(size=(10, OBSERVATION - 1)), rng.uniform(-2, 2, (10, ACTION)) / 2
+    expert = ExpertPairs.of(*pairs, ends=1, every=20)
     config = DACConfig(discriminator_hidden=(16, 8), td3=TD3Config(hidden=(16, 16)), **settings)
     return DAC(expert, config, seed)
 
@@ -66,22 +59,10 @@ def test_the_discriminators_loss_is_cross_entropy():
 
 
 def test_expert_pairs_carry_the_absorbing_bit():
-    pairs = ExpertPairs.of(np.ones((2, 4)), np.array([[2.0, 0, -2], [9, 1, 0]]), BOUNDS, ends=1, every=20)
+    pairs = ExpertPairs.of(np.ones((2, 4)), np.array([[1.0, 0, -1], [1, 0.5, 0]]), ends=1, every=20)
     assert pairs.observations.tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 0], [0, 0, 0, 0, 1]]
     assert pairs.actions.tolist() == [[1, 0, -1], [1, 0.5, 0], [0, 0, 0]]
     assert pairs.weights.tolist() == [1, 1, 0.05]
-
-
-def test_an_early_end_enters_the_absorbing_state_for_ever():
-    observations = np.array([[1.0, 0], [2, 0], [3, 0]])
-    fallen = Trajectory(observations, np.ones((2, 1)), np.array([0.5, 0.5]), terminal=True)
-    stored = enter_absorbing(fallen)
-    assert (len(stored.actions), stored.steps) == (3, 2)  # one more than the environment played
-    rows = n_step_transitions(stored.observations, stored.actions, stored.rewards, terminal=stored.terminal, gamma=0.9)
-    assert rows.observation.tolist() == [[1, 0], [2, 0], [0, 1]]
-    assert rows.next_observation.tolist() == [[2, 0], [0, 1], [0, 1]]
-    assert rows.action.tolist() == [[1], [1], [0]]
-    np.testing.assert_allclose(rows.discount, 0.9)  # bootstrapping never stops
 
 
 def test_the_reward_is_the_discriminators_logit():

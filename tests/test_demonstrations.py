@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from PIL import Image
 
 from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, subsample
 from vision_pwil.demonstrations.contact_sheet import contact_sheet
-from vision_pwil.demonstrations.summary import episodes_table
+from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
 from vision_pwil.system.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -216,20 +217,85 @@ def test_choose_draws_without_replacement():
 # --- for people
 
 
-def test_contact_sheet_and_table():
+def test_contact_sheet():
     demonstrations = make()
     sheet = np.asarray(contact_sheet(demonstrations, columns=3))
-    assert sheet.shape == (2 * 85, 120 + 3 * 85, 3)
-    assert np.array_equal(sheet[:84, -85:-1], demonstrations.episodes[0].frames[-1])
-    assert np.array_equal(sheet[85:-1, 120:204], demonstrations.episodes[1].frames[0])
-    lines = episodes_table(demonstrations).splitlines()
+    assert sheet.shape == (2 * 85 + 1, 120 + 3 * 85 + 1, 3)  # a line of one pixel around each frame
+    assert np.array_equal(sheet[1:85, -85:-1], demonstrations.episodes[0].frames[-1])
+    assert np.array_equal(sheet[86:-1, 121:205], demonstrations.episodes[1].frames[0])
+    assert np.array_equal(sheet[86:-1, 206:290], demonstrations.episodes[1].frames[2])
+    assert sheet[:85, :120].min() < 50  # the label
+
+
+def described() -> Demonstrations:
+    """Demonstrations of which everything is known that a file can say."""
+    episodes = [replace(episode, name=f"{k}.mp4", task="ab"[k]) for k, episode in enumerate(make().episodes)]
+    about = {"rate": 4.0, "camera": "front", "cameras": ("front", "top"), "state_parts": (("hand", 2), ("goal", 1))}
+    return replace(make(), episodes=tuple(episodes), **about)
+
+
+def test_table_and_sentences():
+    lines = episodes_table(make()).splitlines()
     assert len(lines) == 4 and len(set(map(len, lines))) == 1
     assert re.split(r"[| ]+", lines[3])[1:3] == ["1", "4"] and "84x84x3 uint8" in lines[3]
+    assert "name" not in lines[0] and "seconds" not in lines[0] and "task" not in lines[0]
+    assert re.split(r"[| ]+", episodes_table(described()).splitlines()[3])[1:5] == ["1", "1.mp4", "4", "1.0"]
+    assert sentences(described()).splitlines() == [
+        "2 episodes of 4 to 7 steps each from a test.",
+        "11 steps at 4 a second, 2.8 seconds in all.",
+        "Frames of 84x84 pixels from the camera front.",
+        "Cameras: front, top.",
+        "States of hand (2), goal (1).",
+        'Task of 1 episode: "a"',
+        'Task of 1 episode: "b"',
+        "Environment Some-v0.",
+    ]
+    assert checksums(make()).splitlines() == [f"checksum {make().checksum}", "render settings abc123"]
+
+
+def test_what_is_for_people_is_kept_and_not_part_of_the_checksum(tmp_path):
+    described().save(tmp_path / "a.demos")
+    loaded = read(tmp_path / "a.demos")
+    assert loaded.checksum == described().checksum == make().checksum
+    for name in ("rate", "camera", "cameras", "state_parts"):
+        assert getattr(loaded, name) == getattr(described(), name)
+    assert [(episode.name, episode.task) for episode in loaded.episodes] == [("0.mp4", "a"), ("1.mp4", "b")]
+    assert [episode.task for episode in subsample(loaded, seed=0, every=2).episodes] == ["a", "b"]
+
+
+# --- what comes with the package
+
+SHIPPED = {
+    "Hopper-v5": "d8786227cd680036714ddefab53ad44c12b08e1aa7dc9070a216668cc7b019b9",
+    "Reacher-v5": "c6afddbbc808b4ae9dea9af574d568acbe6ecb87736049a32b5e4d6e7a2aa996",
+    "door": "13df17da871dbb3b55480d43b76432e5a5d18143ce80f8dc4bcf1345a46e8c35",
+}
+
+
+def test_shipped_demonstrations_by_name_from_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, checksum in SHIPPED.items():
+        assert read(name).checksum == checksum  # trained encoders and runs refer to these
+    make().save(tmp_path / "door")
+    assert read("door").checksum == make().checksum  # what is there on disk comes first
+    with pytest.raises(
+        InputError, match=r'nothing: it does not exist, .* are named "Hopper-v5", "Reacher-v5", "door"\.'
+    ):
+        read("nothing")
+
+
+def test_options_that_a_format_does_not_have(tmp_path):
+    for option in ("camera", "filter"):
+        with pytest.raises(InputError, match=f"own format, which has no {option} to choose: leave --{option} out"):
+            read("door", **{option: "x"})
+
+
+# --- the command line
 
 
 def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "vision_pwil.demonstrations", *map(str, arguments)],
+        [sys.executable, "-m", "vision_pwil", "demonstrations", *map(str, arguments)],
         capture_output=True,
         text=True,
         env=os.environ | environment,
@@ -239,7 +305,9 @@ def command(*arguments: object, **environment: str) -> subprocess.CompletedProce
 def test_command_line_inspects_and_converts(tmp_path):
     make().save(tmp_path / "a.demos")
     shown = command("inspect", tmp_path / "a.demos", "--sheet", tmp_path / "sheet.png")
-    assert shown.returncode == 0 and make().checksum in shown.stdout and "84x84x3" in shown.stdout
+    assert shown.returncode == 0 and "84x84x3" in shown.stdout and make().checksum not in shown.stdout
+    shown = command("inspect", tmp_path / "a.demos", "--sheet", tmp_path / "sheet.png", "--checksum")
+    assert make().checksum in shown.stdout
     assert Image.open(tmp_path / "sheet.png").format == "PNG"
     np.savez(tmp_path / "b.npz", observations=np.ones((3, 2)), actions=np.ones((3, 1)), episode_lengths=[3])
     assert command("convert", tmp_path / "b.npz", tmp_path / "b.demos").returncode == 0

@@ -17,10 +17,10 @@ from tests.shared import DOOR, needs_shared
 from tests.test_demonstrations import command
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.demonstrations.cache import cache_folder, cached
-from vision_pwil.door_env import ENV_ID, DoorEnv
+from vision_pwil.door_env import ENV_ID, FRAME, SETTINGS, DoorEnv
+from vision_pwil.envs.camera import MujocoCamera
 from vision_pwil.envs.open_loop import render_door, replay, replay_table
 from vision_pwil.envs.record import record
-from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
 from vision_pwil.system.errors import InputError
 
 HINGE = -2  # of qpos and qvel
@@ -53,9 +53,10 @@ def test_episodes_end_where_the_door_opens(tmp_path):
     (episode,) = render_door(demonstrations, cache_dir=tmp_path).episodes
     assert len(episode) == opened and episode.absorbing
     assert np.array_equal(episode.states, states)
-    with DoorRenderer(RenderSettings()) as renderer:  # each frame shows the state after its step
-        place = demonstrations.episodes[0].initial_state["door_body_pos"]
-        assert np.array_equal(episode.frames, renderer.render_many(np.array(qpos), place))
+    camera = MujocoCamera(env, SETTINGS)  # each frame shows the state after its step
+    place = demonstrations.episodes[0].initial_state["door_body_pos"]
+    assert np.array_equal(episode.frames, camera.draw(camera.pose(np.array(qpos), {FRAME: place})))
+    camera.close()
 
 
 def test_a_door_that_stays_shut_is_not_absorbing(tmp_path):
@@ -85,7 +86,7 @@ def test_what_cannot_be_replayed_says_so(tmp_path):
 
 def test_rendered_frames_carry_their_settings_and_are_kept_by_them(tmp_path):
     demonstrations = swinging()
-    small = RenderSettings(width=20, height=16)
+    small = replace(SETTINGS, width=20, height=16)
     first = render_door(demonstrations, small, cache_dir=tmp_path)
     assert first.render_fingerprint == small.fingerprint and first.episodes[0].frames.shape[1:] == (16, 20, 3)
     (kept,) = tmp_path.rglob("*.demos")
@@ -95,7 +96,7 @@ def test_rendered_frames_carry_their_settings_and_are_kept_by_them(tmp_path):
     assert again.checksum == first.checksum and again.source == "elsewhere"
     assert kept.stat().st_mtime_ns == before  # read, not made again
     render_door(demonstrations, small, open_angle=0.9, cache_dir=tmp_path)
-    render_door(demonstrations, RenderSettings(width=16, height=16), cache_dir=tmp_path)
+    render_door(demonstrations, replace(SETTINGS, width=16, height=16), cache_dir=tmp_path)
     render_door(swinging(speed=6.0), small, cache_dir=tmp_path)
     assert len(list(tmp_path.rglob("*.demos"))) == 4
     kept.write_bytes(kept.read_bytes()[:-100])  # damage is mended
@@ -178,26 +179,29 @@ def test_any_environment_can_be_recorded():
 def test_command_line_renders(tmp_path):
     swinging().save(tmp_path / "in.demos")
     done = command(
-        *("render", tmp_path / "in.demos", tmp_path / "out.demos", "--cache-dir", tmp_path / "cache"),
-        *("--sheet", tmp_path / "sheet.png", "--report", tmp_path / "report.md", "--open-angle", 0.95),
+        *("render", tmp_path / "in.demos", tmp_path / "out.demos", "--videos", tmp_path / "videos"),
+        *("--sheet", tmp_path / "sheet.png", "--report", tmp_path / "report.md", "--env-options", "open_angle=0.95"),
     )
     assert done.returncode == 0, done.stderr
     rendered = read(tmp_path / "out.demos")
-    assert rendered.episodes[0].absorbing and rendered.render_fingerprint == RenderSettings().fingerprint
+    assert rendered.episodes[0].absorbing and rendered.render_fingerprint == SETTINGS.fingerprint
     assert (tmp_path / "report.md").read_text().strip() in done.stdout
     assert (tmp_path / "sheet.png").exists()
+    (film,) = read(tmp_path / "videos").episodes  # as a video, with its compression
+    assert np.abs(film.frames.astype(int) - rendered.episodes[0].frames).mean() < 4
 
 
 def test_interrupted_rendering_leaves_nothing(tmp_path):
     (shut,) = swinging(speed=0.0, steps=300).episodes
     Demonstrations((shut,) * 8).save(tmp_path / "in.demos")
-    arguments = ["render", tmp_path / "in.demos", tmp_path / "out.demos", "--cache-dir", tmp_path / "cache"]
+    arguments = ["render", tmp_path / "in.demos", tmp_path / "out.demos"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "vision_pwil.demonstrations", *map(str, arguments)],
+        [sys.executable, "-m", "vision_pwil", "demonstrations", *map(str, arguments)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "VISION_PWIL_CACHE": str(tmp_path / "cache")},
     )
     while not list(tmp_path.rglob("*.lock")):
         time.sleep(0.05)

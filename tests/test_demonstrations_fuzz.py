@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.test_demonstrations import make
-from tests.test_demonstrations_readers import dapg, moving_square, write_d4rl, write_minari, write_mp4
+from tests.test_demonstrations_readers import dapg, write_d4rl, write_minari
+from tests.test_demonstrations_video import moving_square, write_mp4
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.system.errors import InputError
 
@@ -81,7 +82,7 @@ def test_damaged_files(originals, tmp_path, name, kind):
     # Half of the damage goes to the first and last kilobyte, where the formats keep their structure.
     ends = st.one_of(positions, st.integers(0, min(1023, len(original) - 1)), positions.map(lambda p: -1 - p % 1024))
 
-    @settings(fuzz, max_examples=15 if name.endswith("mp4") else 120)
+    @fuzz
     @given(st.data())
     def check(data):
         content = bytearray(original)
@@ -274,7 +275,7 @@ def test_bombs_are_refused_not_believed(tmp_path):
         for name in ("observations", "actions"):
             file.create_dataset(name, shape=(10**10, 100), chunks=(1000, 100), dtype="f8")
     assert path.stat().st_size < 100_000
-    assert "more than the" in str(outcome(path))
+    assert "it would take 7,450.6 GiB of memory" in str(outcome(path))
 
 
 def test_pickles_that_would_exhaust_the_interpreter(tmp_path):
@@ -302,9 +303,3 @@ def test_arrays_of_objects_are_never_made(tmp_path):
     for dtype in (object, "U3", [("a", "f8")], "M8[s]", "c16"):
         path.write_bytes(pickle.dumps([{"observations": np.zeros((1, 1), dtype), "actions": np.zeros((1, 1))}]))
         assert isinstance(outcome(path), InputError), dtype
-
-
-def test_a_playlist_named_as_video_opens_nothing(tmp_path):
-    path = tmp_path / "playlist.mp4"
-    path.write_text("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:9/x.ts\n#EXT-X-ENDLIST\n")
-    assert isinstance(outcome(path), InputError)

@@ -4,13 +4,10 @@ import pickle
 from pathlib import Path
 
 import h5py
-import imageio_ffmpeg
 import numpy as np
 import pytest
-from PIL import Image
 
 from tests.shared import DOOR, LOCOMOTION, needs_shared
-from tests.test_demonstrations import equal
 from vision_pwil.demonstrations import read
 from vision_pwil.system.errors import InputError
 
@@ -190,64 +187,7 @@ def test_npz_wrong_lengths(tmp_path):
         read(path)
 
 
-# --- video
-
-
-def moving_square(n: int, size=(168, 126)) -> list[Image.Image]:
-    """Frames whose left part turns from black to white, twice as large (or so) as the frames of the package."""
-    frames = []
-    for k in range(n):
-        pixels = np.zeros((size[1], size[0], 3), np.uint8)
-        pixels[:, : size[0] * (k + 1) // n] = (200, 100, 50)
-        frames.append(Image.fromarray(pixels))
-    return frames
-
-
-def write_mp4(path: Path, frames: list[Image.Image]) -> None:
-    writer = imageio_ffmpeg.write_frames(path, frames[0].size, macro_block_size=2, quality=9)
-    writer.send(None)
-    for frame in frames:
-        writer.send(frame.tobytes())
-    writer.close()
-
-
-def check_moving_square(frames: np.ndarray, n: int, tolerance: int) -> None:
-    assert frames.shape == (n, 84, 84, 3) and frames.dtype == np.uint8
-    for k, frame in enumerate(frames):
-        edge = 84 * (k + 1) // n
-        assert np.abs(frame[:, : max(edge - 4, 1)].astype(int) - (200, 100, 50)).max() <= tolerance
-        assert frame[:, edge + 4 :].max(initial=0) <= tolerance
-
-
-def test_folder_of_videos(tmp_path):
-    write_mp4(tmp_path / "10.mp4", moving_square(12))
-    write_mp4(tmp_path / "2.mp4", moving_square(6))
-    first, *rest = moving_square(4)
-    first.save(tmp_path / "1.gif", save_all=True, append_images=rest)
-    demonstrations = read(tmp_path)
-    for episode, n in zip(demonstrations.episodes, (4, 6, 12), strict=True):  # 2 before 10
-        check_moving_square(episode.frames, n, tolerance=30)
-    assert len(read(tmp_path / "2.mp4").episodes[0]) == 6
-
-
-def test_folders_of_images(tmp_path):
-    for name, n in (("a", 12), ("b", 3)):
-        (tmp_path / name).mkdir()
-        for k, frame in enumerate(moving_square(n)):
-            frame.save(tmp_path / name / f"frame{k}.png")
-    demonstrations = read(tmp_path)
-    for episode, n in zip(demonstrations.episodes, (12, 3), strict=True):
-        check_moving_square(episode.frames, n, tolerance=0)
-    (single,) = read(tmp_path / "a").episodes
-    assert equal(single, demonstrations.episodes[0])
-
-
-def test_resizing_averages_areas(tmp_path):
-    pixels = RNG.integers(0, 256, (168, 252, 3), dtype=np.uint8)
-    Image.fromarray(pixels).save(tmp_path / "0.png")
-    (episode,) = read(tmp_path).episodes
-    means = pixels.reshape(84, 2, 84, 3, 3).mean(axis=(1, 3))
-    assert np.abs(episode.frames[0] - means).max() <= 1
+# --- what is wrong
 
 
 def test_empty_and_unknown(tmp_path):

@@ -10,12 +10,9 @@ import torch
 from tests.batches import ACTION, OBSERVATION, make_batch
 from vision_pwil import sac
 from vision_pwil.agents import bc, d4pg, dac, td3
-from vision_pwil.envs.flat import Bounds
 
 STATES = np.random.default_rng(0).normal(size=(9, OBSERVATION))
-PAIRS = dac.ExpertPairs.of(
-    STATES[:, 1:], np.zeros((9, ACTION)), Bounds(-np.ones(ACTION), np.ones(ACTION)), ends=1, every=2
-)
+PAIRS = dac.ExpertPairs.of(STATES[:, 1:], np.zeros((9, ACTION)), ends=1, every=2)
 MAKERS: dict[str, Callable[[str], Any]] = {
     "sac": lambda device: sac.SAC(OBSERVATION, ACTION, sac.SACConfig(normalize=True), 0, device=device),
     "sac-layer-norm": lambda device: sac.SAC(

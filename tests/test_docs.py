@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
     path for pattern in ("*.md", "docs/*.md", "results/**/*.md", "notebooks/*.md") for path in ROOT.glob(pattern)
 )
-WRITTEN = [page for page in PAGES if page != commands.PAGE]  # by people
+RECORDS = ("table.md", "all-runs.md")
+"""Written by benchmarks and tools: the commands in them are those of the commit that they name."""
+WRITTEN = [page for page in PAGES if page != commands.PAGE and page.name not in RECORDS]  # by people
 EXAMPLES = {"own-environment.md": [], "own-videos.md": ["own-environment.md"]}
 """Pages whose every block runs, with the pages whose files they build on."""
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -41,35 +43,44 @@ def blocks(page: str) -> list[Block]:
 def command_lines(page: str) -> Iterator[list[str]]:
     """The words of each command in blocks and in `code`; a line that ends in a backslash goes on."""
     shell = [block.text for block in blocks(page) if block.language in ("", "sh")]
-    inline = [code for code in re.findall(r"`([^`\n]+)`", page) if re.match(r"(python|make) ", code)]
+    inline = [code for code in re.findall(r"`([^`\n]+)`", page) if re.match(r"(vision-pwil|python|make) ", code)]
     for line in "\n".join([*shell, *inline]).replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
         while words and re.match(r"\w+=", words[0]):  # variables before a command
             words.pop(0)
-        if words and words[0] in ("python", "make"):
+        if words and words[0] in (commands.PROGRAM, "python", "make"):
             yield words
 
 
 @functools.cache
-def help_text(module: str, *arguments: str) -> str:
-    return commands.help_text(module, *arguments)
+def help_text(*words: str) -> str:
+    return commands.help_text(*words)
 
 
-def complaint(words: list[str], modules: list[str]) -> str | None:
+@functools.cache
+def known_commands() -> list[tuple[str, ...]]:
+    return commands.commands()
+
+
+def complaint(typed: list[str]) -> str | None:
     """What is wrong with a documented command line, if anything."""
+    words = commands.plain([*takewhile(lambda word: word != "--", typed)])  # what follows is for others
     if words[0] == "make":
         return next((f"no target {word}" for word in words[1:] if "=" not in word and word not in TARGETS), None)
-    if words[1] != "-m" or not words[2].startswith(("vision_pwil", "benchmarks")):
+    if words[0] == "python" and (words[1] != "-m" or not words[2].startswith(("vision_pwil", "benchmarks"))):
         return None
-    module, arguments = words[2], [*takewhile(lambda word: word != "--", words[3:])]  # what follows is for others
-    if module not in modules:
-        return f"no command {module}"
-    chosen = [word for pair in pairwise(arguments) if pair[0] in commands.DECIDING for word in pair]
-    if names := commands.subcommands(help_text(module)):
+    if words in [(commands.PROGRAM,), (commands.PROGRAM, "--help"), (commands.PROGRAM, "--version")]:
+        return None
+    command = next((known for known in known_commands() if words[: len(known)] == known), None)
+    if command is None:
+        return f"no command {words[1] if words[0] == commands.PROGRAM else words[2]}"
+    arguments = words[len(command) :]
+    if names := commands.subcommands(help_text(*command)):
         if arguments and arguments[0] not in [*names, "--help"]:
             return f"no subcommand {arguments[0]}"
-        chosen = [*arguments[:1], *chosen]
-    known = re.findall(r"--[a-z][\w-]*", " ".join(commands.options(help_text(module, *chosen))))
+        command, arguments = (*command, *arguments[:1]), arguments[1:]
+    deciding = [word for pair in pairwise(arguments) if pair[0] in commands.DECIDING for word in pair]
+    known = re.findall(r"--[a-z][\w-]*", " ".join(commands.options(help_text(*command, *deciding))))
     named = [word.partition("=")[0] for word in arguments if word.startswith("--")]
     return next((f"no option {option}" for option in named if option not in [*known, "--help"]), None)
 
@@ -100,9 +111,15 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_named_in_the_text_exist(page: Path) -> None:
+    named = re.findall(r"`((?:vision_pwil|tests|tools|benchmarks|docs|results)/[\w./-]+)`", page.read_text())
+    environments = ("vision_pwil/AdroitDoor-v0",)
+    assert not [path for path in named if not (ROOT / path).exists() and path not in environments]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_have_their_options(page: Path) -> None:
-    modules = commands.modules()
-    wrong = [(" ".join(words), complaint(words, modules)) for words in command_lines(page.read_text())]
+    wrong = [(" ".join(words), complaint(words)) for words in command_lines(page.read_text())]
     assert not [line for line in wrong if line[1]]
 
 
@@ -115,36 +132,43 @@ def test_python_compiles_and_its_imports_exist(page: Path) -> None:
 
 
 def test_a_wrong_page_is_found_out() -> None:
-    modules = commands.modules()
     page = """
 ```sh
 python -m vision_pwil.train_door --steps 10 --recipe paper   # --not-an-option
 OMP_NUM_THREADS=1 python -m vision_pwil.train_door \\
     --stepz 10
-python -m vision_pwil.train_locomotion --agent sac --polyak 0.01
-python -m vision_pwil.train_locomotion --polyak 0.01
+vision-pwil train --env Hopper-v5 --agent sac --polyak 0.01
+vision-pwil train --env Hopper-v5 --polyak 0.01
+python -m vision_pwil train --env Hopper-v5 --polyak 0.01
+vision-pwil encoder evaluates
 make door STEPS=10
 make doors
 ```
 
+    vision-pwil trains
     python -m vision_pwil.nothing
-    python -m vision_pwil.demonstrations render a b --sheet c
-    python -m vision_pwil.demonstrations render a b --only-absorbing
-    python -m vision_pwil.demonstrations rendered
+    vision-pwil demonstrations render a b --sheet c
+    vision-pwil demonstrations render a b --only-absorbing
+    vision-pwil demonstrations rendered
+    vision-pwil sweep door-seeds -- --any
 
 and `python -m benchmarks.sac --batches 3`.
 """
-    assert [complaint(words, modules) for words in command_lines(page)] == [
+    assert [complaint(words) for words in command_lines(page)] == [
         None,
         "no option --stepz",
         None,
         "no option --polyak",
+        "no option --polyak",
+        "no subcommand evaluates",
         None,
         "no target doors",
+        "no command trains",
         "no command vision_pwil.nothing",
         None,
         "no option --only-absorbing",
         "no subcommand rendered",
+        None,
         "no option --batches",
     ]
     readme = ROOT / "README.md"
@@ -157,11 +181,44 @@ def test_the_command_reference_is_up_to_date() -> None:
     assert commands.PAGE.read_text() == commands.page(), "write it anew: python tools/commands.py"
 
 
-def test_the_readmes_example_runs() -> None:
-    (example,) = (block.text for block in blocks((ROOT / "README.md").read_text()) if block.language == "python")
+def readme(word: str) -> str:
+    """The README's example that has this word."""
+    (example,) = (block.text for block in blocks((ROOT / "README.md").read_text()) if word in block.text)
+    return example
+
+
+def test_the_readmes_reward_pays_another_librarys_agent() -> None:
+    example = readme("stable_baselines3")
     short = example.replace("1_000_000", "150")  # steps, of which 50 are learned from
     assert short != example
     subprocess.run([sys.executable, "-c", short], cwd=ROOT, check=True)
+
+
+def test_the_readme_goes_from_videos_to_a_policy(tmp_path: Path) -> None:
+    """Its very lines, with fewer updates and steps, on the videos of docs/own-videos.md."""
+    for page in ("own-environment.md", "own-videos.md"):
+        for block in blocks((ROOT / "docs" / page).read_text()):
+            if block.text.startswith(("# cross.py", "# draw.py")):
+                (tmp_path / block.text.split()[1]).write_text(block.text)
+    few = "updates=30, iteration=30, subsampling=4, validation=3, threads=1"
+    short = (
+        "steps=120, random_steps=60, batch_size=8, hidden=(8,), evaluation_interval=80, evaluation_episodes=1, "
+        "audit=False"
+    )
+    example = readme("pwil.train(").replace("updates=2_000", few).replace("steps=100_000", short)
+    assert few in example and short in example and len(readme("pwil.train(").splitlines()) <= 16
+    (tmp_path / "example.py").write_text(example)
+    (tmp_path / "videos").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for script in ("draw.py", "example.py"):
+        done = subprocess.run(
+            [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600
+        )
+        assert done.returncode == 0, done.stderr
+    tau, verdict, *_, earned = done.stdout.splitlines()
+    assert re.search(r"videos: -?[01]\.\d\d$", tau) and "separation" in verdict and "filmed in" in earned, done.stdout
+    assert (tmp_path / "runs" / "cross" / "policy.mp4").stat().st_size > 1000
+    assert (tmp_path / "runs" / "cross" / "evaluation.json").exists()
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from vision_pwil.encoder import Encoder, Provenance
+from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
 
 
@@ -72,14 +73,17 @@ def test_other_frames_are_refused() -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Cannot read"):
+    with pytest.raises(InputError, match="does not exist"):
         Encoder.load(tmp_path / "missing")
     (tmp_path / "text").write_text("not tensors")
-    with pytest.raises(InputError, match="Cannot read"):
+    with pytest.raises(InputError, match="not a readable encoder file"):
         Encoder.load(tmp_path / "text")
     save_file({"x": torch.zeros(1)}, tmp_path / "foreign")
-    with pytest.raises(InputError, match="not an encoder file"):
+    with pytest.raises(InputError, match="no checksum"):
         Encoder.load(tmp_path / "foreign")
-    save_file({"x": torch.zeros(1)}, tmp_path / "unfit", {"format": "vision_pwil.encoder.1", "provenance": "{}"})
+    checkpoint.save(tmp_path / "policy", {"x": torch.zeros(1)}, {"agent": "sac"})
+    with pytest.raises(InputError, match="not an encoder file"):
+        Encoder.load(tmp_path / "policy")
+    checkpoint.save(tmp_path / "unfit", {"x": torch.zeros(1)}, {"format": "vision_pwil.encoder.2", "provenance": {}})
     with pytest.raises(InputError, match="do not fit"):
         Encoder.load(tmp_path / "unfit")

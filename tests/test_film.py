@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from vision_pwil.demonstrations import Demonstrations
-from vision_pwil.envs.film import film_environment
+from vision_pwil.demonstrations import ASSETS, Demonstrations
 from vision_pwil.envs.flat import FlatEnv
-from vision_pwil.train_locomotion import ASSETS
+from vision_pwil.tasks.film import film
+from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig
 from vision_pwil.training.rollout import Trajectory
 
 
@@ -15,7 +15,8 @@ def test_the_camera_follows():
     states, actions = np.asarray(episode.states)[:300], np.asarray(episode.actions)[:300]
     assert states[:, 5].sum() * 0.008 > 4  # metres forward: the speed times the duration of a step
     played = FlatEnv("Hopper-v5").bounds.to_policy(actions)
-    frames, _ = film_environment("Hopper-v5", None, 0, Trajectory(states, played, np.zeros(300), False, {}))
+    task = Task("Hopper-v5", OWN_REWARD, TaskConfig())
+    frames, _ = film(task, 0, Trajectory(states, played, np.zeros(300), False, {}))
     orange = (frames[..., 0].astype(int) - frames[..., 2] > 40).sum((1, 2))
     assert orange[0] > 1_000
     assert orange.min() > 0.5 * orange[0]

@@ -1,25 +1,35 @@
-"""The table of locomotion runs is made from what the runs left."""
+"""What a run left becomes a folder of records, from which the figures are made."""
 
 import json
+import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import tyro
 from PIL import Image
 
-from tools import keep_ablations, keep_door
-from tools.keep_locomotion import Keep, main
-from vision_pwil import train_door, train_locomotion
-from vision_pwil.agents.d4pg import D4PG, D4PGConfig
-from vision_pwil.system import choices
+from tools import headlines, keep_ablations, records
+from tools.keep import Keep, command_line, main
+from vision_pwil.commands import train
+from vision_pwil.commands.evaluate import Evaluate, evaluate
+from vision_pwil.demonstrations import ASSETS, read
+from vision_pwil.door_env import ENV_ID
+from vision_pwil.system import cli
 from vision_pwil.system.board import Board
-from vision_pwil.system.checkpoint import save_policy
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.run import Run
-from vision_pwil.tasks.locomotion_task import Expert, LocomotionTaskFactory
+from vision_pwil.system.files import read_json
+from vision_pwil.system.run import Run, read_curve
+from vision_pwil.tasks import presets
+from vision_pwil.tasks.auditing import write_audit
+from vision_pwil.tasks.imitation import imitate
+from vision_pwil.tasks.settings import Choice, ImitationConfig
+from vision_pwil.verdict.behaviour import FROZEN, HELD_OUT, REVERSED
+from vision_pwil.verdict.report import Score, judge
+
+RETURNS = np.array([100.0, 300.0])
 
 
 @pytest.fixture
@@ -33,97 +43,140 @@ def revision(tmp_path_factory, monkeypatch):
     return subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def make_run(folder, name, agent, steps, task_return):
-    np.savez(folder / "Hopper-v5.npz", returns=np.array([10.0, 30.0]))
-    config = train_locomotion.defaults(train_locomotion.Choice("Hopper-v5", agent))
-    config = replace(config, demos=str(folder / "Hopper-v5.npz"), run=name, num_demos=4)
-    config = replace(config, training=replace(config.training, steps=steps, seed=3))
-    with Run(folder / name, {**asdict(config), "checksum": "abc"}) as run:
-        first = {"step": 0, "return": 1.0, "task_return": 99.0, "steps": 5.0, "w1": 9.0, "greedy_w1": 9.5}
-        run.write_curve([first, {**first, "step": steps, "task_return": task_return, "w1": 1.25, "greedy_w1": 1.5}])
-    return run.path
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A short run, real: a clone of Hopper's expert, whose file says what it earned."""
+    folder = tmp_path_factory.mktemp("runs")
+    shown = read(ASSETS / "Hopper-v5.demos").episodes[:2]
+    arrays = {"observations": [e.states for e in shown], "actions": [e.actions for e in shown]}
+    np.savez(
+        folder / "Hopper-v5.npz",
+        **{name: np.concatenate(parts) for name, parts in arrays.items()},
+        episode_lengths=[len(episode) for episode in shown],
+        returns=RETURNS,
+    )
+    usual = presets.defaults(Choice("Hopper-v5", "bc"))
+    training = replace(usual.training, steps=20, seed=1, evaluation_interval=10, evaluation_episodes=2)
+    config = replace(usual, demos=folder / "Hopper-v5.npz", run=folder / "clone", training=training)
+    outcome = imitate(config)
+    assert outcome.finished
+    return outcome.run
 
 
-def test_runs_become_a_table(tmp_path, revision):
-    runs = [make_run(tmp_path, "clone", "bc", 20_000, 7.0), make_run(tmp_path, "d4pg", "d4pg", 50_000, 18.25)]
-    out = tmp_path / "results"
-    chosen = {"step": 40_000, "episodes": 50, "mean": {"task_return": 19.5}}
-    (runs[1] / "evaluation-best.json").write_text(json.dumps(chosen))
-    expert = Expert(np.zeros((2, 11)), np.zeros((2, 3)))
-    LocomotionTaskFactory("Hopper-v5", 20, expert).save(runs[1] / "task.safetensors")
-    policy = D4PG(11, 3, D4PGConfig(), seed=0).policy()
-    save_policy(runs[1] / "best.safetensors", policy, {"agent": "d4pg", "step": 40_000})
-    main(Keep((runs[0],), "it fell", revision[:7], out))
-    page = out / "README.md"
-    page.write_text(f"# Hand-written\n\n{page.read_text()}\nAlso hand-written.\n")
-    main(Keep((runs[1],), "", None, out))
+@pytest.fixture
+def played(run, tmp_path):
+    """The same after `vision-pwil evaluate --best`."""
+    shutil.copytree(run, tmp_path / "played")
+    evaluate(Evaluate(tmp_path / "played", episodes=1, best=True, video=False))
+    return tmp_path / "played"
 
-    text = page.read_text()
-    assert text.startswith("# Hand-written\n") and text.endswith("\nAlso hand-written.\n")
-    rows = [line for line in text.splitlines() if line.startswith("| [")]
-    command = "python -m vision_pwil.train_locomotion --env Hopper-v5 --agent"
-    options = "--demos Hopper-v5.npz --num-demos 4"
-    assert rows == [
-        f"| [Hopper-v5](d4pg/summary.json) | d4pg | 4 | 3 | 50k | 18.25 | 19.5 | 20 | 1.25 | 1.5 "
-        f"| `{command} d4pg {options} --steps 50000 --seed 3` |",
-        f"| [Hopper-v5](clone/summary.json) | bc | 4 | 3 | 20k | 7 | - | 20 | 1.25 | 1.5 "
-        f"| `{command} bc {options} --steps 20000 --seed 3` (it fell) |",
-    ]
-    summary = json.loads((out / "d4pg" / "summary.json").read_text())
-    assert (summary["commit"], summary["best"]["step"], summary["last"]["step"]) == (revision, 0, 50_000)
-    assert summary["chosen"] == chosen
-    assert (out / "d4pg" / "curve.csv").read_text() == (runs[1] / "curve.csv").read_text()
-    assert (out / "d4pg" / "panels.png").stat().st_size > 1_000
-    stills = np.asarray(Image.open(out / "d4pg" / "stills.png"))
+
+def test_a_run_becomes_a_folder_and_the_folder_figures(played, tmp_path, revision, monkeypatch):
+    results = tmp_path / "results"
+    folder = results / "locomotion" / "Hopper-v5-bc-seed1"
+    other = [Score(group, 3.0, 1.5, 0, 0.1, False) for group in (REVERSED, FROZEN)]
+    write_audit(judge([Score(HELD_OUT, 9.0, 0.5, 0, 1.0, True), *other], median_cost=1.0), played)
+    main(Keep(played, folder, "it fell"))
+
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["command"] == (
+        "vision-pwil train --env Hopper-v5 --agent bc --demos Hopper-v5.npz "
+        "--steps 20 --seed 1 --evaluation-interval 10 --evaluation-episodes 2"
+    )
+    assert (summary["commit"], summary["seed"], summary["note"]) == (revision, 1, "it fell")
+    curve = read_curve(played)
+    assert [row["step"] for row in curve] == [0, 10, 20]
+    assert (summary["first"], summary["last"]) == (curve[0], curve[-1])
+    assert summary["expert_return"] == RETURNS.mean()
+    assert summary["chosen"] == read_json(played / "evaluation-best.json") and summary["evaluation"] is None
+    for name in ("curve.csv", "audit.json", "audit.png"):
+        assert (folder / name).read_bytes() == (played / name).read_bytes()
+    assert (folder / "panels.png").stat().st_size > 1_000
+    stills = np.asarray(Image.open(folder / "stills.png"))
     assert stills.shape[1] == 1_680 and stills.std() > 10
-    assert not (out / "clone" / "stills.png").exists()
+
+    shutil.copytree(records.RESULTS / "locomotion-experts", results / "locomotion-experts")
+    monkeypatch.setattr(records, "RESULTS", results)
+    assert records.held_out_w1().of("locomotion/Hopper-v5-bc-seed1") == 0.5
+    found = headlines.locomotion("Hopper-v5", records.seeds("locomotion/Hopper-v5-bc"))
+    figures = {figure.name: figure.value for figure in found}
+    gained = np.mean([row["task_return"] for row in curve])
+    assert figures["locomotion.Hopper-v5.share"] == pytest.approx(gained / RETURNS.mean())
+    assert figures["locomotion.Hopper-v5.seeds"] == 1
+    assert figures["locomotion.Hopper-v5.w1_ratio"] > 1
 
 
-def test_a_commit_that_is_not_there_is_refused(tmp_path, revision):
-    run = make_run(tmp_path, "clone", "bc", 20_000, 7.0)
+def test_a_run_that_was_not_played_has_no_stills(run, tmp_path, revision):
+    folder = tmp_path / "results" / "clone"
+    main(Keep(run, folder, commit=revision[:7]))
+    assert {path.name for path in folder.iterdir()} == {"summary.json", "curve.csv", "panels.png"}
+    summary = json.loads((folder / "summary.json").read_text())
+    assert (summary["commit"], summary["evaluation"], summary["chosen"]) == (revision, None, None)
+
+
+def test_a_commit_that_is_not_there_is_refused(run, tmp_path, revision):
     with pytest.raises(InputError, match="no commit 56f5b83"):
-        main(Keep((run,), "", "56f5b83", tmp_path / "results"))
+        main(Keep(run, tmp_path / "results", commit="56f5b83"))
     assert not (tmp_path / "results").exists()
 
 
-def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path):
-    (tmp_path / "README.md").write_text("mine\n")
-    with pytest.raises(InputError, match="no place for the table"):
-        main(Keep(out=tmp_path))
-    assert (tmp_path / "README.md").read_text() == "mine\n"
+def as_kept(config: ImitationConfig) -> dict:
+    """As config.json holds it."""
+    return {**json.loads(json.dumps(asdict(config), default=str)), "checksums": {"demonstrations": "a", "encoder": "b"}}
 
 
-def test_a_run_at_the_door_names_its_command():
-    config = replace(
-        train_door.RECIPES["default"],
-        demos=Path("elsewhere/human.pickle"),
-        beta=2.0,
+def spoken(words: Sequence[str]) -> ImitationConfig:
+    """What `vision-pwil train` understands."""
+    heard: list[ImitationConfig] = []
+    start = train.configured(words, Choice(env="", agent=""))
+    cli.run(cli.starting_from(heard.append, start), args=words)
+    return ImitationConfig(**vars(heard[0]))
+
+
+def door() -> ImitationConfig:
+    usual = presets.defaults(Choice(ENV_ID))
+    return replace(
+        usual,
+        demos=Path("human.pickle"),
         video=False,
-        training=replace(train_door.RECIPES["default"].training, seed=4),
-        agent=replace(train_door.RECIPES["default"].agent, hidden=(64, 32)),
+        task=replace(usual.task, beta=2.0, ending="last"),
+        training=replace(usual.training, seed=4),
+        settings=replace(usual.settings, hidden=(64, 32), normalize=False),
     )
-    kept = {**json.loads(json.dumps(asdict(config), default=str)), "checksums": {"demonstrations": "a", "encoder": "b"}}
-    words = keep_door.command_line(kept)
-    assert words == (
-        "python -m vision_pwil.train_door --demos human.pickle --beta 2.0 --no-video --seed 4 --hidden 64 32"
-    )
-    spoken: list[train_door.TrainDoor] = []
-    command = choices.command(
-        spoken.append, train_door.Choice, lambda choice: train_door.RECIPES[choice.recipe], words.split()[3:]
-    )
-    tyro.cli(command, args=words.split()[3:], config=(tyro.conf.OmitArgPrefixes,))
-    assert [replace(each, demos=config.demos) for each in spoken] == [config]
+
+
+def reacher() -> ImitationConfig:
+    usual = presets.defaults(Choice("Reacher-v5", "td3", ablation="support"))
+    return replace(usual, num_demos=None, task=replace(usual.task, dimensions=(8, 9)))
+
+
+CONFIGS = {
+    f"--env {ENV_ID} --agent sac --demos human.pickle --no-video --ending last --beta 2.0 --seed 4 --hidden 64 32 "
+    "--no-normalize": door(),
+    "--env Reacher-v5 --agent td3 --ablation support --num-demos None --dimensions 8 9": reacher(),
+    f"--env {ENV_ID} --agent sac --recipe paper": presets.defaults(Choice(ENV_ID, recipe="paper")),
+    "--env CartPole-v1 --agent sac --reward sinkhorn": presets.defaults(Choice("CartPole-v1", reward="sinkhorn")),
+    "--env Ant-v5 --agent d4pg --reward task": presets.defaults(Choice("Ant-v5", "d4pg", reward="task")),
+}
+
+
+@pytest.mark.parametrize("words", CONFIGS)
+def test_the_command_says_what_differs_and_makes_the_settings_again(words):
+    config = CONFIGS[words]
+    assert sorted(command_line(as_kept(config)).split(" --")) == sorted(f"vision-pwil train {words}".split(" --"))
+    assert spoken(words.split()) == config
 
 
 def test_openings_are_counted_from_the_board(tmp_path, revision):
-    with Run(tmp_path / "run", {**asdict(train_door.RECIPES["default"]), "checksums": {}} | {"demos": "d", "run": "r"}):
+    config = replace(presets.defaults(Choice(ENV_ID)), demos=Path("folder/d.demos"))
+    with Run(tmp_path / "run", as_kept(config)):
         board = Board(tmp_path / "run" / "tensorboard", 0)
         for step, opened in ((300, 0.0), (600, 1.0), (900, 0.0), (1_000, 1.0), (1_300, 1.0)):
             board.scalars("train", {"opened": opened, "return": float(step)}, step)
         board.close()
-    assert keep_ablations.outcome(tmp_path / "run", 1_000) == (4, 2, 600, 700.0)
-    assert keep_ablations.outcome(tmp_path / "run", 400) == (1, 0, None, 300.0)
+    assert keep_ablations.openings(tmp_path / "run", 1_000) == (4, 2, 600, 700.0)
+    assert keep_ablations.openings(tmp_path / "run", 400) == (1, 0, None, 300.0)
 
-    keep_ablations.main(keep_ablations.Keep((tmp_path / "run",), 1_000, revision, tmp_path / "out"))
+    keep_ablations.main(keep_ablations.KeepAblations((tmp_path / "run",), 1_000, revision, tmp_path / "out"))
     (kept,) = json.loads((tmp_path / "out" / "summary.json").read_text())["runs"]
-    assert (kept["opened"], kept["command"]) == (2, "python -m vision_pwil.train_door --demos d")
+    assert (kept["opened"], kept["command"]) == (2, f"vision-pwil train --env {ENV_ID} --agent sac --demos d.demos")

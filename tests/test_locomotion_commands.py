@@ -11,13 +11,15 @@ import imageio.v3 as imageio
 import numpy as np
 import pytest
 
-from vision_pwil import train_locomotion
-from vision_pwil.commands import train_expert
-from vision_pwil.demonstrations import Demonstrations, Episode
+from vision_pwil.commands import train
+from vision_pwil.demonstrations import ASSETS, Demonstrations, Episode
 from vision_pwil.envs.flat import FlatEnv
-from vision_pwil.system import choices, cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Row, read_curve
+from vision_pwil.tasks import locomotion, presets
+from vision_pwil.tasks.imitation import find_demonstrations, imitate
+from vision_pwil.tasks.policy import load_policy
+from vision_pwil.tasks.settings import Choice
 from vision_pwil.training.trainer import TrainingConfig
 
 ENV = "InvertedPendulum-v5"
@@ -36,7 +38,7 @@ def demos(tmp_path_factory):
 
 
 def run(module: str, *arguments: object) -> str:
-    command = [sys.executable, "-m", f"vision_pwil.{module}", *map(str, arguments)]
+    command = [sys.executable, "-m", *module.split(), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -61,7 +63,7 @@ def check_curve(curve: list[Row]) -> None:
 )
 def test_smoke(agent, ablation, demos, tmp_path):
     chosen = ["--env", ENV, "--agent", agent, "--ablation", ablation, "--demos", demos, "--run", tmp_path]
-    printed = run("train_locomotion", *chosen, *TINY, *SMALL.get(agent, []))
+    printed = run("vision_pwil.train_locomotion", *chosen, *TINY, *SMALL.get(agent, []))
     assert str(tmp_path) in printed
     check_curve(read_curve(tmp_path))
     config = json.loads((tmp_path / "config.json").read_text())
@@ -70,33 +72,39 @@ def test_smoke(agent, ablation, demos, tmp_path):
 
 def test_a_run_is_looked_at(demos, tmp_path):
     """DAC's, whose policy sees a bit more, and whose episodes end with a step that was not played."""
-    run("train_locomotion", "--env", ENV, "--agent", "dac", "--demos", demos, "--run", tmp_path, *TINY)
-    printed = run("evaluate", tmp_path, "--episodes", 1)
+    run("vision_pwil.train_locomotion", "--env", ENV, "--agent", "dac", "--demos", demos, "--run", tmp_path, *TINY)
+    printed = run("vision_pwil evaluate", tmp_path, "--episodes", 1)
     assert "task_return" in printed and "greedy_w1" in printed
     last, mean = read_curve(tmp_path)[-1], json.loads((tmp_path / "evaluation.json").read_text())["mean"]
     assert {"step": last["step"], **mean} == pytest.approx(last)  # the same episode as the run's own evaluation
     film = imageio.imread(tmp_path / "policy.mp4", plugin="FFMPEG", index=None)
     assert len(film) >= mean["steps"] and film.std() > 5
-    printed = run("evaluate", tmp_path, "--best", "--episodes", 1)
+    printed = run("vision_pwil evaluate", tmp_path, "--best", "--episodes", 1)
     assert str(tmp_path / "evaluation-best.json") in printed
     assert len(imageio.imread(tmp_path / "best.mp4", plugin="FFMPEG", index=None)) > 1
-    run("plot", tmp_path, "--out", tmp_path / "curves.png", "--interval", 10)
+    run("vision_pwil plot", tmp_path, "--out", tmp_path / "curves.png", "--interval", 10)
     assert imageio.imread(tmp_path / "curves.png").shape[1] > 1_000  # three panels beside one another
 
 
-def test_an_expert_is_trained_recorded_and_cloned(tmp_path):
-    played = ["--env", "Pendulum-v1", "--horizon", 25]
-    run("train_expert", *played, "--agent", "sac", "--run", tmp_path / "expert", *TINY)
+@pytest.mark.parametrize(("env", "largest"), [("Pendulum-v1", 2.0), ("Humanoid-v5", 0.4)])
+def test_an_expert_is_trained_recorded_and_cloned(env, largest, tmp_path):
+    """Its actions are in the environment's own units all the way, through the commands and from Python."""
+    played = ["--env", env, "--horizon", 25]
+    run("vision_pwil train", *played, "--reward", "task", "--run", tmp_path / "expert", *TINY)
     assert set(read_curve(tmp_path / "expert")[-1]) == {"step", "return", "steps"}
-    run("demonstrations", "record", tmp_path / "expert", tmp_path / "own.demos", "--episodes", 2)
+    run("vision_pwil demonstrations", "record", tmp_path / "expert", tmp_path / "own.demos", "--episodes", 2)
     own = Demonstrations.load(tmp_path / "own.demos")
-    assert own.env_id == "Pendulum-v1" and [len(episode) for episode in own.episodes] == [25, 25]
-    assert np.abs(np.concatenate([episode.actions for episode in own.episodes])).max() <= 2.0
-    run("evaluate", tmp_path / "expert", "--episodes", 1, "--no-video")
+    assert own.env_id == env and len(own) == 2
+    strongest = np.abs(np.concatenate([episode.actions for episode in own.episodes])).max()
+    assert 0.25 * largest < strongest <= largest * (1 + 1e-6)
+    run("vision_pwil evaluate", tmp_path / "expert", "--episodes", 1, "--no-video")
+    policy = load_policy(tmp_path / "expert")
+    for step, (state, action) in enumerate(zip(own.episodes[0].states, own.episodes[0].actions, strict=True)):
+        np.testing.assert_allclose(policy(state, step), action, atol=1e-5)
     clone = ["--agent", "bc", "--demos", tmp_path / "own.demos", "--run", tmp_path / "clone"]
-    run("train_locomotion", *played, *clone, *TINY)
+    run("vision_pwil.train_locomotion", *played, *clone, *TINY)
     check_curve(read_curve(tmp_path / "clone"))
-    run("evaluate", tmp_path / "clone", "--episodes", 1, "--no-video")
+    run("vision_pwil evaluate", tmp_path / "clone", "--episodes", 1, "--no-video")
 
 
 @pytest.mark.parametrize(("threads", "batch"), [(1, 8), (2, 256)])  # smaller batches are not shared by threads
@@ -106,11 +114,8 @@ def test_an_interrupted_run_ends_in_the_same_weights(threads, batch, demos, tmp_
     def train(folder: str, steps: int) -> bytes:
         used = {"random_steps": 20, "batch_size": batch, "threads": threads}
         tiny = TrainingConfig(steps=steps, evaluation_episodes=1, checkpoint_seconds=0, **used)
-        choice = train_locomotion.Choice(ENV, "td3")
-        settings = replace(
-            train_locomotion.defaults(choice), demos=str(demos), run=str(tmp_path / folder), prefill=30, training=tiny
-        )
-        train_locomotion.main(settings)
+        usual = locomotion.defaults(Choice(ENV, "td3"))
+        imitate(replace(usual, demos=demos, run=tmp_path / folder, prefill=30, training=tiny))
         return (tmp_path / folder / "checkpoint.safetensors").read_bytes()
 
     part = train("parts", 45)
@@ -143,19 +148,19 @@ def test_cloning_stops_cleanly_also_where_ctrl_c_is_ignored(number, demos, tmp_p
         (["--env", "Walker2d-v5"], f"The demonstrations are of {ENV}, not of Walker2d-v5"),
         (["--num-demos", "3"], "3 demonstrations were asked for, and there are 2"),
         (["--ablation", "nofill", "--prefill", "10"], "--prefill"),
-        (["--min-deviation", "-0.1"], "cannot be negative"),
-        (["--ablation", "l2", "--min-deviation", "0.1"], "divides by no deviation"),
+        (["--min-std", "-0.1"], "--min-std must be a number at least 0, not -0.1"),
+        (["--ablation", "l2", "--min-std", "0.1"], "--min-std bounds what states are divided by"),
         (["--dimensions", "3", "11"], "--dimensions 3 11 does not name dimensions of a state, each once: give numbers"),
         (["--dimensions", "4", "4"], "--dimensions 4 4 does not name dimensions"),
         (["--agent", "dac", "--n-step", "5"], "--n-step"),
-        (["--agent", "a3c"], "invalid choice 'a3c'"),
+        (["--agent", "a3c"], "There is no agent 'a3c': choose one of sac, d4pg, td3, dac, bc"),
+        (["--reward", "gold"], "There is no reward 'gold': choose one of pwil, support, transport, sinkhorn"),
     ],
 )
-def test_mistakes_get_a_sentence(arguments, sentence, demos, tmp_path, monkeypatch, capsys):
+def test_mistakes_get_a_sentence(arguments, sentence, demos, tmp_path, capsys):
     given = ["--env", ENV, "--demos", demos, "--run", tmp_path / "run", *arguments]
-    monkeypatch.setattr(sys, "argv", ["train_locomotion", *map(str, given)])
     with pytest.raises(SystemExit) as stop:
-        cli.run(choices.command(train_locomotion.main, train_locomotion.Choice, train_locomotion.defaults))
+        train.with_preset([*map(str, given)], "train_locomotion", locomotion.PRESET, ENV)
     assert stop.value.code == 2
     assert sentence in " ".join(capsys.readouterr().err.replace("│", " ").split())
     assert not (tmp_path / "run").exists()
@@ -164,10 +169,9 @@ def test_mistakes_get_a_sentence(arguments, sentence, demos, tmp_path, monkeypat
 @pytest.mark.parametrize(("env_id", "good"), [("Hopper-v5", 3500.0), ("Reacher-v5", -6.0)])
 def test_demonstrations_come_with_the_package(env_id, good):
     """Played again from their seeds, the recorded actions do the task."""
-    config = replace(train_locomotion.defaults(train_locomotion.Choice(env_id)), num_demos=11)
     env = FlatEnv(env_id)
-    assert len(train_locomotion.find_demonstrations(config, env)) == 11
-    shipped = Demonstrations.load(train_locomotion.ASSETS / f"{env_id}.demos")
+    assert len(find_demonstrations(presets.defaults(Choice(env_id, "d4pg")), env)) == 11
+    shipped = Demonstrations.load(ASSETS / f"{env_id}.demos")
     total = 0.0
     for seed, episode in enumerate(shipped.episodes):
         np.testing.assert_allclose(env.reset(seed), episode.states[0], atol=1e-6)
@@ -177,14 +181,13 @@ def test_demonstrations_come_with_the_package(env_id, good):
 
 
 def test_environments_without_demonstrations_get_a_sentence():
-    config = train_locomotion.defaults(train_locomotion.Choice(ENV))
     with pytest.raises(InputError, match="--demos"):
-        train_locomotion.main(config)
+        imitate(locomotion.defaults(Choice(ENV, "d4pg")))
 
 
 def test_defaults_are_the_papers():
     def defaults(env, agent="d4pg", ablation="none"):
-        return train_locomotion.defaults(train_locomotion.Choice(env, agent, ablation))
+        return presets.defaults(Choice(env, agent, ablation=ablation))
 
     d4pg = defaults("Humanoid-v5")
     assert (d4pg.training.steps, d4pg.training.n_step, d4pg.training.update_interval) == (2_500_000, 5, 4)
@@ -196,4 +199,4 @@ def test_defaults_are_the_papers():
     assert [defaults(f"{name}-v5", "td3").prefill for name in ("Humanoid", "Ant", "HalfCheetah")] == [0] * 3
     assert [defaults("Hopper-v5", agent).prefill for agent in ("sac", "bc", "dac")] == [0] * 3
     assert [defaults("Hopper-v5", "d4pg", ablation).prefill for ablation in ("state", "nofill")] == [0] * 2
-    assert train_expert.defaults(train_expert.Choice("Hopper-v5", "td3")).settings.hidden == (256, 256)
+    assert presets.defaults(Choice("Hopper-v5", "td3", reward="task")).settings.hidden == (256, 256)

@@ -1,5 +1,6 @@
 """The notebooks: as committed they hold their outputs and nothing of the machine; executed anew, they run."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -53,6 +54,15 @@ def test_committed_as_executed_from_top_to_bottom(path):
     assert pictures(notebook)
     assert not MACHINE.search(words(notebook))
     assert path.stat().st_size < 1.5 * MEGABYTE
+
+
+@every_notebook
+def test_what_it_imports_of_the_package_exists(path):
+    source = "\n".join("".join(cell["source"]) for cell in code(json.loads(path.read_text())))
+    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    ours = [node for node in imports if "vision_pwil" in ast.unparse(node)]
+    assert ours
+    exec(compile(ast.Module(ours, []), path.name, "exec"), {})
 
 
 @every_notebook

@@ -9,8 +9,7 @@ import pytest
 
 from vision_pwil.system import opengl
 
-FRAME = "from vision_pwil.envs.renderer import DoorRenderer; import numpy; "
-FRAME += "print('frame', DoorRenderer().render(numpy.zeros(30), numpy.array([-0.2, 0.3, 0.3])).std() > 10)"
+FRAME = "from vision_pwil.door_env import DoorEnv; print('frame', DoorEnv(render_mode='rgb_array').render().std() > 10)"
 REPORT = "import os; print(os.environ['MUJOCO_GL'], os.environ['LP_NUM_THREADS'])"
 RENDER = f"""
 from vision_pwil.system.cli import run

@@ -8,12 +8,15 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
+from scipy.ndimage import convolve1d
 
-from benchmarks.rendering import PLAIN, SHIPPED, states, structural_similarity
+from benchmarks.rendering import quality
+from benchmarks.similarity import structural_similarity
 from tests.shared import DOOR, needs_shared
-from vision_pwil.door_env import DoorEnv
-from vision_pwil.envs.meshes import door_model, triangle_count
-from vision_pwil.envs.renderer import PRETTY, DoorRenderer, RenderSettings
+from vision_pwil.door_env import FRAME, SETTINGS, DoorEnv
+from vision_pwil.envs.camera import MujocoCamera
+from vision_pwil.envs.meshes import simplify, triangle_count
+from vision_pwil.envs.renderer import PRETTY, RenderSettings
 from vision_pwil.system.errors import InputError
 
 # isort: split
@@ -23,11 +26,39 @@ SIMILAR = 0.95
 """Mean structural similarity to the full-quality frame without shadows, over the frames of a test."""
 EVERY = 0.93
 """The same for every single frame."""
+SHIPPED = replace(quality(DoorEnv()), **SETTINGS.pose)
+"""AdroitHandDoor's own quality."""
+PLAIN = replace(SHIPPED, shadows=False, reflections=False)
+HINGE = 28
+
+
+def door_camera(settings: RenderSettings = SETTINGS) -> MujocoCamera:
+    return MujocoCamera(DoorEnv(), settings)
+
+
+def draw(settings: RenderSettings, scenes: np.ndarray) -> np.ndarray:
+    camera = door_camera(settings)
+    frames = camera.draw(scenes)
+    camera.close()
+    return frames
 
 
 @pytest.fixture(scope="module")
-def scenes() -> tuple[np.ndarray, np.ndarray]:
-    return states(12)
+def scenes() -> np.ndarray:
+    """Snapshots of random play, with the door swung open little by little."""
+    env = DoorEnv()
+    camera = MujocoCamera(env, SETTINGS)
+    env.action_space.seed(0)
+    env.reset(seed=0)
+    taken = []
+    for angle in np.linspace(0, 1.2, 12):
+        action = env.action_space.sample()
+        for _ in range(10):
+            env.step(action)
+        qpos = env.data.qpos.copy()
+        qpos[HINGE] = angle
+        taken.append(camera.pose(qpos[None])[0])
+    return np.array(taken)
 
 
 def assert_same_to_a_person(frames: np.ndarray, reference: np.ndarray) -> None:
@@ -52,57 +83,49 @@ def test_the_view_is_gymnasiums() -> None:
     theirs = gym.make("AdroitHandDoor-v1", render_mode="rgb_array", width=84, height=84)
     theirs.reset(seed=0)
     expected, door = theirs.render(), theirs.unwrapped
-    camera = door.mujoco_renderer.viewer.cam
-    settings = RenderSettings()
-    view = (settings.distance, settings.azimuth, settings.elevation)
-    assert view == (camera.distance, camera.azimuth, camera.elevation)
-    np.testing.assert_allclose(settings.lookat, camera.lookat, atol=1e-8)
-    exact = replace(SHIPPED, lookat=tuple(camera.lookat))
+    view = door.mujoco_renderer.viewer.cam
+    assert (SETTINGS.distance, SETTINGS.azimuth, SETTINGS.elevation) == (view.distance, view.azimuth, view.elevation)
+    np.testing.assert_allclose(SETTINGS.lookat, view.lookat, atol=1e-8)
+    exact = replace(SHIPPED, lookat=tuple(view.lookat))
     qpos, place = door.data.qpos.copy(), door.model.body_pos[door.door_body_id].copy()
     theirs.close()
-    with DoorRenderer(exact) as renderer:
-        np.testing.assert_array_equal(renderer.render(qpos, place), expected)
+    camera = door_camera(exact)
+    np.testing.assert_array_equal(camera.draw(camera.pose(qpos[None], {FRAME: place}))[0], expected)
+    camera.close()
 
 
-def test_the_default_looks_the_same_in_random_play(scenes: tuple[np.ndarray, np.ndarray]) -> None:
-    with DoorRenderer() as fast, DoorRenderer(PLAIN) as plain:
-        assert_same_to_a_person(fast.render_many(*scenes), plain.render_many(*scenes))
+def test_the_default_looks_the_same_in_random_play(scenes: np.ndarray) -> None:
+    assert_same_to_a_person(draw(SETTINGS, scenes), draw(PLAIN, scenes))
 
 
 @needs_shared
 def test_the_default_looks_the_same_in_human_demonstrations() -> None:
     from vision_pwil.demonstrations import read
 
-    qpos, places = [], []
     env = DoorEnv()
+    camera, taken = MujocoCamera(env, SETTINGS), []
     for episode in read(DOOR).episodes[::5]:
         env.reset(options={"state": episode.initial_state})
         for step, action in enumerate(episode.actions):
             terminated = env.step(action)[2]
             if step % 30 == 0 or terminated:
-                state = env.get_state()
-                qpos.append(state["qpos"])
-                places.append(state["door_body_pos"])
+                taken.append(camera.snapshot())
             if terminated:
                 break
         assert terminated, "the demonstration opens the door again"
-    with DoorRenderer() as fast, DoorRenderer(PLAIN) as plain:
-        assert_same_to_a_person(
-            fast.render_many(np.array(qpos), np.array(places)), plain.render_many(np.array(qpos), np.array(places))
-        )
+    assert_same_to_a_person(draw(SETTINGS, np.array(taken)), draw(PLAIN, np.array(taken)))
 
 
-def test_frames_depend_on_the_state_alone(scenes: tuple[np.ndarray, np.ndarray]) -> None:
-    qpos, places = scenes
-    with DoorRenderer() as renderer:
-        frames = renderer.render_many(qpos, places)
-        assert frames.shape == (len(qpos), 84, 84, 3) and frames.dtype == np.uint8 and frames.flags.c_contiguous
-        for index in reversed(range(len(qpos))):
-            np.testing.assert_array_equal(renderer.render(qpos[index], places[index]), frames[index])
-        assert len({frame.tobytes() for frame in frames}) == len(frames)
-        assert renderer.render_many(qpos[:0], places[:0]).shape == (0, 84, 84, 3)
-    with DoorRenderer() as another:
-        np.testing.assert_array_equal(another.render_many(qpos, places), frames)
+def test_frames_depend_on_the_snapshot_alone(scenes: np.ndarray) -> None:
+    camera = door_camera()
+    frames = camera.draw(scenes)
+    assert frames.shape == (len(scenes), 84, 84, 3) and frames.dtype == np.uint8 and frames.flags.c_contiguous
+    for index in reversed(range(len(scenes))):
+        np.testing.assert_array_equal(camera.draw(scenes[index : index + 1])[0], frames[index])
+    assert len({frame.tobytes() for frame in frames}) == len(frames)
+    assert camera.draw(scenes[:0]).shape == (0, 84, 84, 3)
+    camera.close()
+    np.testing.assert_array_equal(draw(SETTINGS, scenes), frames)
 
 
 def test_a_recorded_state_gives_the_environments_frame_in_another_process() -> None:
@@ -112,75 +135,92 @@ def test_a_recorded_state_gives_the_environments_frame_in_another_process() -> N
         env.step(np.ones(28))
     frame, state = env.render(), env.get_state()
     env.close()
-    code = "import sys, json, numpy as np; from vision_pwil.envs.renderer import DoorRenderer; q, p = json.load(sys.stdin); "
-    code += "sys.stdout.buffer.write(DoorRenderer().render(np.array(q), np.array(p)).tobytes())"
+    code = """
+import sys, json, numpy as np
+from vision_pwil.door_env import SETTINGS, DoorEnv
+from vision_pwil.envs.camera import MujocoCamera
+qpos, place = json.load(sys.stdin)
+camera = MujocoCamera(DoorEnv(), SETTINGS)
+sys.stdout.buffer.write(camera.draw(camera.pose([qpos], {"frame": place})).tobytes())
+"""
     sent = json.dumps([state["qpos"].tolist(), state["door_body_pos"].tolist()]).encode()
     result = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, timeout=120)
     assert frame is not None and result.stdout == frame.tobytes(), result.stderr.decode()
-    assert b"Exception" not in result.stderr, "an open renderer goes quietly with its process"
+    assert b"Exception" not in result.stderr, "an open camera goes quietly with its process"
 
 
-def test_renderers_live_and_die_side_by_side(scenes: tuple[np.ndarray, np.ndarray]) -> None:
-    qpos, places = scenes
-    first = DoorRenderer()
-    expected = first.render_many(qpos, places)
-    second = DoorRenderer(RenderSettings(width=32, height=20))
-    assert second.render(qpos[0], places[0]).shape == (20, 32, 3)
-    np.testing.assert_array_equal(first.render_many(qpos, places), expected)
+def test_cameras_live_and_die_side_by_side(scenes: np.ndarray) -> None:
+    first = door_camera()
+    expected = first.draw(scenes)
+    second = door_camera(RenderSettings(width=32, height=20))
+    assert second.draw(scenes[:1]).shape == (1, 20, 32, 3)
+    np.testing.assert_array_equal(first.draw(scenes), expected)
     del second
     gc.collect()
-    np.testing.assert_array_equal(first.render_many(qpos, places), expected)
+    np.testing.assert_array_equal(first.draw(scenes), expected)
     first.close()
     first.close()
     with pytest.raises(InputError, match="closed"):
-        first.render(qpos[0], places[0])
+        first.draw(scenes)
 
 
-def test_pretty_frames_show_the_same_scene(scenes: tuple[np.ndarray, np.ndarray]) -> None:
-    qpos, places = scenes[0][::4], scenes[1][::4]
-    with DoorRenderer(replace(PRETTY, shadows=False)) as large, DoorRenderer() as small, DoorRenderer(PRETTY) as pretty:
-        frames = large.render_many(qpos, places)
-        reduced = frames[:, :480, :480].reshape(len(qpos), 40, 12, 40, 12, 3).mean((2, 4))
-        thumb = small.render_many(qpos, places)
-        # Compare on the coarse grid that both sizes share: 480 / 12 = 40 and 84 sampled at the same centres.
-        centres = ((np.arange(40) + 0.5) / 40 * 84).astype(int)
-        assert np.corrcoef(reduced.ravel(), thumb[:, centres][:, :, centres].ravel())[0, 1] > 0.9
-        assert (pretty.render(qpos[0], places[0]) < frames[0]).mean() > 0.02, "shadows darken"
+def test_pretty_frames_show_the_same_scene(scenes: np.ndarray) -> None:
+    few = scenes[::4]
+    large, small = draw(replace(PRETTY, shadows=False), few), draw(SETTINGS, few)
+    reduced = large.reshape(len(few), 40, 12, 40, 12, 3).mean((2, 4))
+    # Compare on the coarse grid that both sizes share: 480 / 12 = 40 and 84 sampled at the same centres.
+    centres = ((np.arange(40) + 0.5) / 40 * 84).astype(int)
+    assert np.corrcoef(reduced.ravel(), small[:, centres][:, :, centres].ravel())[0, 1] > 0.9
+    assert (draw(PRETTY, few[:1])[0] < large[0]).mean() > 0.02, "shadows darken"
+
+
+def test_smoothing_is_a_small_convolution(scenes: np.ndarray) -> None:
+    sharp = draw(SETTINGS, scenes)
+    expected = sharp.astype(np.float64)
+    for axis in (1, 2):
+        expected = convolve1d(expected, [1 / 8, 6 / 8, 1 / 8], axis=axis, mode="nearest")
+    np.testing.assert_allclose(draw(replace(SETTINGS, smooth=True), scenes), expected, atol=0.5)
 
 
 def test_the_meshes_meet_their_budget_and_leave_the_scene_alone() -> None:
-    whole, small = door_model(0), door_model(2000)
-    assert triangle_count(whole) == 28_159
+    model = DoorEnv().model
+    before = model.mesh_vert.copy()
+    (whole, _), (small, _) = simplify(model, 0), simplify(model, 2000)
+    assert triangle_count(whole) == triangle_count(model) == 28_159
     assert triangle_count(small) == pytest.approx(2000, rel=0.05)
     assert small.nq == whole.nq and small.ngeom == whole.ngeom and small.stat.extent == whole.stat.extent
+    np.testing.assert_array_equal(model.mesh_vert, before)
 
 
 def test_bad_states_are_refused_in_a_sentence() -> None:
-    with DoorRenderer() as renderer:
-        place = np.zeros(3)
-        for qpos in (np.zeros(29), np.full(30, np.nan)):
-            with pytest.raises(InputError, match="30 finite joint positions"):
-                renderer.render(qpos, place)
-        for wrong in (np.zeros(2), np.zeros((5, 3)), np.full(3, np.inf)):
-            with pytest.raises(InputError, match="door's place"):
-                renderer.render(np.zeros(30), wrong)
+    camera = door_camera()
+    for qpos in (np.zeros((1, 29)), np.zeros(30), np.full((1, 30), np.nan)):
+        with pytest.raises(InputError, match="30 finite joint positions"):
+            camera.pose(qpos)
+    for wrong in (np.zeros(2), np.zeros((5, 3)), np.full(3, np.inf)):
+        with pytest.raises(InputError, match="place of the body 'frame'"):
+            camera.pose(np.zeros((1, 30)), {FRAME: wrong})
+    for wrong in (np.zeros((1, 7)), camera.snapshot(), np.full_like(camera.snapshot(), np.nan)[None]):
+        with pytest.raises(InputError, match="another environment"):
+            camera.draw(wrong)
 
 
-def test_the_fingerprint_is_stable_and_tells_every_setting() -> None:
-    assert RenderSettings().fingerprint == "df9b7596746eb3fc"
-    seen = {RenderSettings().fingerprint}
-    for field in fields(RenderSettings):
-        value = getattr(RenderSettings(), field.name)
-        changed = (not value) if isinstance(value, bool) else (1.0, 2.0, 3.0) if field.name == "lookat" else value + 1
-        seen.add(replace(RenderSettings(), **{field.name: changed}).fingerprint)
-    assert len(seen) == 1 + len(fields(RenderSettings))
+def test_the_doors_fingerprint_is_stable_and_tells_every_setting() -> None:
+    assert SETTINGS.fingerprint == "df9b7596746eb3fc"  # of the frames and encoders that exist
+    seen = {SETTINGS.fingerprint, RenderSettings(camera="track").fingerprint}
+    others = [field.name for field in fields(RenderSettings) if field.name != "camera"]
+    for name in others:
+        value = getattr(SETTINGS, name)
+        changed = (1.0, 2.0, 3.0) if name == "lookat" else (not value) if isinstance(value, bool) else value + 1
+        seen.add(replace(SETTINGS, **{name: changed}).fingerprint)
+    assert len(seen) == 2 + len(others)
     # 1 and 1.0, a list and a tuple, are the same settings.
-    same = RenderSettings(elevation=-45, azimuth=90, lookat=list(RenderSettings().lookat))  # type: ignore[arg-type]
-    assert same.fingerprint == RenderSettings().fingerprint
+    same = replace(SETTINGS, elevation=-45, azimuth=90, lookat=list(SETTINGS.lookat))
+    assert same.fingerprint == SETTINGS.fingerprint
 
 
 def test_an_encoder_of_other_settings_is_refused_in_a_sentence() -> None:
-    settings = RenderSettings()
+    settings = SETTINGS
     settings.require_match(settings.fingerprint, "the encoder")
     with pytest.raises(InputError, match=f"the encoder a.safetensors.*{PRETTY.fingerprint}.*{settings.fingerprint}"):
         settings.require_match(PRETTY.fingerprint, "the encoder a.safetensors")
@@ -194,10 +234,16 @@ def test_impossible_settings_are_refused_in_a_sentence(wrong: dict[str, int]) ->
         RenderSettings(**wrong)
 
 
-def test_the_benchmark_writes_its_table_and_picture(tmp_path: Path) -> None:
+def test_a_camera_has_a_name_or_a_pose() -> None:
+    with pytest.raises(InputError, match="'track' has a pose of its own: leave out distance"):
+        RenderSettings(camera="track", distance=1.0)
+
+
+def test_the_benchmark_writes_its_tables_and_picture(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.rendering", "--out", str(tmp_path), "--count", "3", "--rounds", "1"]
+    command += ["--envs", "AdroitHandRelocate-v1"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
-    rows = json.loads((tmp_path / "summary.json").read_text())["rows"]
+    rows = json.loads((tmp_path / "summary.json").read_text())["rows"]["AdroitHandRelocate-v1"]
     assert rows["simplified meshes: the default"]["times_faster"] > 10  # far below what an idle machine measures
     assert "SSIM" in (tmp_path / "table.md").read_text() and (tmp_path / "side-by-side.png").stat().st_size > 1000

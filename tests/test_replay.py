@@ -154,6 +154,38 @@ def test_a_missing_segment_is_told(tmp_path):
         Replay(100, 2, 1, seed=0).load(tmp_path, 30)
 
 
+def test_a_damaged_segment_is_told(tmp_path):
+    """Each flipped bit of the first float of each field, in the file as it lies on disk."""
+    replay = Replay(100, 2, 1, seed=0)
+    replay.add(numbered(5, 15))
+    replay.save(tmp_path)
+    (path,) = tmp_path.iterdir()
+    content, (header,) = path.read_bytes(), np.frombuffer(path.read_bytes()[:8], np.uint64)
+    for byte in range(8 + int(header), len(content), 7):
+        path.write_bytes(content[:byte] + bytes([content[byte] ^ 1]) + content[byte + 1 :])
+        with pytest.raises(InputError, match=r"000000000000-000000000010\.safetensors: it is damaged"):
+            Replay(100, 2, 1, seed=0).load(tmp_path, 10)
+    path.write_bytes(content)
+    Replay(100, 2, 1, seed=0).load(tmp_path, 10)
+
+
+def test_a_segment_of_another_replay_is_refused(tmp_path):
+    replay = Replay(100, 3, 1, seed=0)
+    replay.add(Transitions(*(np.zeros((10, *rows.shape[1:]), np.float32) for rows in replay._rows)))
+    replay.save(tmp_path)
+    with pytest.raises(InputError, match="not a segment of this replay"):
+        Replay(100, 2, 1, seed=0).load(tmp_path, 10)
+    (path,) = tmp_path.iterdir()
+    path.rename(tmp_path / "000000000000-000000000011.safetensors")
+    with pytest.raises(InputError, match="not a segment of this replay"):
+        Replay(100, 3, 1, seed=0).load(tmp_path, 11)
+
+
+def test_a_replay_that_cannot_fit_is_refused():
+    with pytest.raises(InputError, match=r"--replay-capacity 1,000,000,000,000 takes .* GiB .* give at most"):
+        Replay(10**12, 300, 17, seed=0)
+
+
 def test_saving_a_million_transitions_again_takes_under_a_second(tmp_path):
     replay = Replay(1_000_000, 40, 28, seed=0)
     replay.count = replay._saved = 1_000_000  # as after a save of them

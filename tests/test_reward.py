@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from vision_pwil.rewards.reward import Rewarder, fold_absorbing
+from vision_pwil.rewards.pwil import Rewarder
+from vision_pwil.rewards.reward import fold_absorbing
 
 
 def test_equation_7_by_hand():

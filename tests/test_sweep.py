@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -19,18 +20,20 @@ import numpy as np
 import pytest
 import torch
 
+import vision_pwil.tcc.train
 from tests.videos import ball_videos
-from vision_pwil import train_door, train_locomotion
+from vision_pwil.commands import train
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
 from vision_pwil.sweep import ranking, searches
 from vision_pwil.sweep.live import LiveTable
 from vision_pwil.sweep.searches import DoorSacGrid, DoorSeeds, LocomotionPaper, Search, TccPaperGrid
 from vision_pwil.sweep.trial import Trial
-from vision_pwil.system import checkpoint, choices, cli
+from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Run, flatten, read_curve
-from vision_pwil.tcc.train import configured
+from vision_pwil.tasks import door, locomotion
+from vision_pwil.tasks.settings import Choice
 
 SEARCHES = {
     TccPaperGrid(demos=Path("x.demos")): 4 * 3 * 3,
@@ -40,32 +43,31 @@ SEARCHES = {
 }
 
 
-def parse(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> Any:
+def parse(trial: Trial) -> Any:
     """The configuration that the trial's own module makes of its command."""
-    commands: dict[str, Callable[[Any], Callable[..., None]]] = {
-        "vision_pwil.tcc.train": configured,
-        "vision_pwil.train_door": lambda act: choices.command(
-            act, train_door.Choice, lambda choice: train_door.RECIPES[choice.recipe]
-        ),
-        "vision_pwil.train_locomotion": lambda act: choices.command(
-            act, train_locomotion.Choice, train_locomotion.defaults
-        ),
-    }
-    monkeypatch.setattr(sys, "argv", trial.command[1:])
     found: list[Any] = []
-    cli.run(commands[trial.module](found.append))
+    args = trial.command[2:]
+    if trial.module == "vision_pwil.tcc.train":
+        vision_pwil.tcc.train.main(args, action=found.append)
+        return found[0]
+    preset, env = {
+        "vision_pwil.train_door": (door.PRESET, door.ENV_ID),
+        "vision_pwil.train_locomotion": (locomotion.PRESET, "Hopper-v5"),
+    }[trial.module]
+    start = train.configured(args, Choice(env, preset.agent), preset)
+    cli.run(cli.starting_from(found.append, start), args=args)
     return found[0]
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
-def test_grids_have_the_papers_size_and_commands_that_parse(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grids_have_the_papers_size_and_commands_that_parse(search: Search) -> None:
     trials = search.trials()
     assert len(trials) == len({trial.folder for trial in trials}) == SEARCHES[search]
     first = trials[0].settings
     # Every value of every option once: the trials that differ from the first in one setting at most.
     near = [trial for trial in trials if sum(value != first[name] for name, value in trial.settings.items()) <= 1]
     for trial in near[:16]:
-        config = parse(trial, monkeypatch)
+        config = parse(trial)
         flat = {name.rpartition(".")[2]: value for name, value in flatten(asdict(config)).items()}
         assert {name: flat[name] for name in trial.settings} == trial.settings
         assert Path(flat["out" if trial.module.endswith("tcc.train") else "run"]) == trial.folder
@@ -98,9 +100,9 @@ def test_grids_are_the_papers() -> None:
         DoorSeeds(seeds=()).trials()
 
 
-def test_arguments_passed_on_come_last_and_win(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_passed_on_come_last_and_win() -> None:
     (trial,) = DoorSeeds(seeds=(2,), recipe="paper").trials(("--steps", "77", "--recipe", "default"))
-    config = parse(trial, monkeypatch)
+    config = parse(trial)
     assert (config.training.steps, config.training.seed, config.recipe) == (77, 2, "default")
 
 
@@ -203,7 +205,7 @@ def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(out: Path, demos: Path, *own: str, passed: tuple[str, ...]) -> list[str]:
     chosen = ("--batch-sizes", "1", "--subsamplings", "8", "--learning-rates", "1e-3", "1e-4", *own)
-    start = [sys.executable, "-m", "vision_pwil.sweep", "tcc-paper-grid", "--demos", str(demos), "--out", str(out)]
+    start = [sys.executable, "-m", "vision_pwil", "sweep", "tcc-paper-grid", "--demos", str(demos), "--out", str(out)]
     return [*start, *chosen, "--", "--validation", "2", *passed]
 
 
@@ -244,7 +246,23 @@ def attempts(folder: Path) -> list[str]:
     return (folder / "log.txt").read_text().split("$ python ")[1:] if (folder / "log.txt").exists() else []
 
 
-def test_a_sweep_is_stopped_and_goes_on(tmp_path: Path, demos: Path) -> None:
+def processes() -> dict[str, str]:
+    """Every process that runs, and its parent."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            if state != "Z":
+                found[path.parent.name] = parent
+    return found
+
+
+def descendants(pid: str, parents: dict[str, str]) -> set[str]:
+    children = {child for child, parent in parents.items() if parent == pid}
+    return children.union(*(descendants(child, parents) for child in children))
+
+
+def test_a_sweep_is_stopped_and_killed_and_goes_on(tmp_path: Path, demos: Path) -> None:
     pytest.importorskip("ray")
     out, passed = tmp_path / "sweep", ("--updates", "60", "--iteration", "5")
     line = command(out, demos, "--cpus", "1", passed=passed)
@@ -256,15 +274,29 @@ def test_a_sweep_is_stopped_and_goes_on(tmp_path: Path, demos: Path) -> None:
     assert process.returncode == 130, errors
     assert "Stopped" in errors and "Traceback" not in errors
     assert "Saved after" in (trial / "log.txt").read_text()
-    assert 0 < rows_of(trial) < 12
+    before = rows_of(trial)
+    assert 0 < before < 12
     with (trial / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody is left at it
+
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(line, env={**os.environ, "TMPDIR": folder})
+        wait_for(lambda: rows_of(trial) > before, process)
+        family = descendants(str(process.pid), processes())
+        assert list(Path(folder).glob("ray-*"))
+        process.kill()
+        process.wait()
+        assert rows_of(trial) < 12
+        deadline = time.monotonic() + 30
+        while (left := family & processes().keys()) or list(Path(folder).glob("ray-*")):
+            assert time.monotonic() < deadline, [Path(f"/proc/{pid}/cmdline").read_text() for pid in left]
+            time.sleep(0.5)
 
     done = subprocess.run(line, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert "2 trials, 0 of them finished already" in done.stdout and "2 finished" in done.stdout
     assert f"python -m vision_pwil.tcc.train --recipe paper --demos {demos}" in done.stdout
-    assert len(attempts(trial)) == 2
+    assert len(attempts(trial)) == 3
     with (out / "ranking.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["finished"] for row in rows] == ["1 of 1"] * 2
@@ -275,18 +307,21 @@ def test_a_sweep_is_stopped_and_goes_on(tmp_path: Path, demos: Path) -> None:
 
     again = subprocess.run(line, capture_output=True, text=True, check=True)
     assert "2 trials, 2 of them finished already" in again.stdout and "waiting" not in again.stdout
-    assert len(attempts(trial)) == 2
+    assert len(attempts(trial)) == 3
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path, demos: Path) -> None:
     pytest.importorskip("ray")
 
-    def complaint(*own: str) -> str:
+    def complaint(*own: str, **environment: str) -> str:
         line = command(tmp_path / "sweep", demos, *own, passed=())
-        done = subprocess.run(line, capture_output=True, text=True)
+        done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **environment})
         assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
         return done.stderr
 
+    long = tmp_path / ("x" * 60)
+    long.mkdir()
+    assert "too long a path for Ray's sockets: set TMPDIR to a shorter one" in complaint(TMPDIR=str(long))
     assert "No Ray cluster answers at '127.0.0.1:9'" in complaint("--address", "127.0.0.1:9")
     with Run(tmp_path / "sweep", {"search": "TccPaperGrid"}):
         assert "Another process is using" in complaint()

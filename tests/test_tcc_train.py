@@ -18,9 +18,9 @@ from tests.videos import ball_videos, phases
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
 from vision_pwil.tcc.alignment import kendall_tau, nearest, typical_distance
+from vision_pwil.tcc.learner import Learner, learning_rate
 from vision_pwil.tcc.recipes import RECIPES, Recipe
 from vision_pwil.tcc.train import TrainConfig, train
-from vision_pwil.tcc.trainer import Trainer, learning_rate
 
 SMALL = replace(Recipe(), updates=6, subsampling=8)
 
@@ -39,11 +39,11 @@ def command(*arguments: object) -> list[str]:
 def test_videos_it_has_not_seen_align_by_their_phase() -> None:
     torch.set_num_threads(1)
     videos = ball_videos(12)
-    trainer = Trainer(videos[:8], replace(Recipe(), updates=40, subsampling=4), seed=0)
-    assert kendall_tau([trainer.product.embed(video) for video in videos[8:]]) < 0.7
+    learner = Learner(videos[:8], replace(Recipe(), updates=40, subsampling=4), seed=0)
+    assert kendall_tau([learner.product.embed(video) for video in videos[8:]]) < 0.7
     for _ in range(40):
-        trainer.update()
-    embedded = [trainer.product.embed(video) for video in videos]
+        learner.update()
+    embedded = [learner.product.embed(video) for video in videos]
     assert kendall_tau(embedded[:8]) > 0.95
     assert kendall_tau(embedded[8:]) > 0.95
     truth = phases(12, seed=0)
@@ -56,8 +56,8 @@ def test_videos_it_has_not_seen_align_by_their_phase() -> None:
 def test_the_papers_recipe_learns_too() -> None:
     torch.set_num_threads(1)
     videos = ball_videos(6)
-    trainer = Trainer(videos, replace(RECIPES["paper"], learning_rate=1e-3, subsampling=4), seed=0)
-    losses = [trainer.update()["cycle"] for _ in range(20)]
+    learner = Learner(videos, replace(RECIPES["paper"], learning_rate=1e-3, subsampling=4), seed=0)
+    losses = [learner.update()["cycle"] for _ in range(20)]
     assert np.mean(losses[-5:]) < np.mean(losses[:5]) - 0.1
 
 
@@ -73,11 +73,11 @@ def test_going_on_is_exact(tmp_path: Path, demos: Path) -> None:
     config = TrainConfig(demos, tmp_path / "whole", settings=SMALL, validation=2, iteration=3, threads=1)
     whole = train(config)
     half = TrainConfig(demos, tmp_path / "halves", settings=SMALL, validation=2, iteration=3, threads=1, patience=0)
-    assert train(half).trainer.updates == 3  # no iteration may pass without a better tau: stops after the first
+    assert train(half).learner.updates == 3  # no iteration may pass without a better tau: stops after the first
     resumed = train(replace(half, patience=None))
-    assert resumed.trainer.updates == 6
-    for name, tensor in whole.trainer.tensors().items():
-        assert torch.equal(tensor, resumed.trainer.tensors()[name]), name
+    assert resumed.learner.updates == 6
+    for name, tensor in whole.learner.tensors().items():
+        assert torch.equal(tensor, resumed.learner.tensors()[name]), name
     assert [row["tau_validation"] for row in whole.rows] == [row["tau_validation"] for row in resumed.rows]
     best = Encoder.load(tmp_path / "halves" / "encoder.safetensors")
     assert best.provenance == Encoder.load(tmp_path / "whole" / "encoder.safetensors").provenance
@@ -99,13 +99,17 @@ def test_the_commands(tmp_path: Path, demos: Path) -> None:
     assert list((tmp_path / "run" / "tensorboard").glob("events*"))
     encoder = tmp_path / "run" / "encoder.safetensors"
     look = ("--encoder", encoder, "--demos", demos, "--out", tmp_path / "pictures")
-    done = subprocess.run(command("vision_pwil.tcc.evaluate", *look), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command("vision_pwil", "encoder", "evaluate", *look), capture_output=True, text=True, check=True
+    )
     assert f"held out videos: {Encoder.load(encoder).provenance.tau_validation:.4f}" in done.stdout
     assert {"tau_all.png", "tau_held_out.png", "tau_training.png"} < {
         path.name for path in (tmp_path / "pictures").iterdir()
     }
     folds = ("--demos", demos, "--out", tmp_path / "folds", "--updates", 1, "--validation", 2, "--recipe", "paper")
-    done = subprocess.run(command("vision_pwil.tcc.crossvalidate", *folds), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command("vision_pwil", "encoder", "crossvalidate", *folds), capture_output=True, text=True, check=True
+    )
     assert len(list(csv.DictReader((tmp_path / "folds" / "folds.csv").open()))) == 3
     assert (tmp_path / "folds" / "curves.png").exists()
     config = json.loads((tmp_path / "folds" / "fold-2" / "config.json").read_text())

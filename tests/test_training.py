@@ -1,5 +1,6 @@
 """The training loop on a small task: it learns, repeats itself bit for bit, and survives being killed."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,15 +12,19 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.toy import AGENT, ToyFactory, settings, trainer
-from vision_pwil.agents.noise import colored
+from tests.toy import AGENT, ToyTask, settings, trainer
 from vision_pwil.agents.protocol import Policy
+from vision_pwil.envs.noise import colored
+from vision_pwil.sac import act
 from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Run, read_curve
 from vision_pwil.training.evaluations import Evaluations
+from vision_pwil.training.rollout import Collect
+from vision_pwil.training.snapshot import read_snapshot
 from vision_pwil.training.trainer import Diverged
+from vision_pwil.training.worker import Worker
 
 STEPS = 1500
 
@@ -71,9 +76,10 @@ def test_the_policy_with_the_highest_return_is_kept(tmp_path):
 
     def evaluated(run: Run, actions: dict[int, float]) -> None:
         board = Board(run.events, 0)
-        evaluations = Evaluations(run, ToyFactory(), constant, board, episodes=2, step=100)
+        about = {"agent": "toy", "action_repeat": 1}
+        evaluations = Evaluations(run, board, task=ToyTask(), act=constant, about=about, episodes=2, step=100)
         for step, action in actions.items():
-            evaluations.owe(step, {"action": np.array([action], np.float32)}, "toy")
+            evaluations.owe(step, {"action": np.array([action], np.float32)})
         evaluations.finish(lambda: False)
         evaluations.close()
         board.close()
@@ -81,11 +87,11 @@ def test_the_policy_with_the_highest_return_is_kept(tmp_path):
     with Run(tmp_path, {}) as run:
         for actions in ({0: 0.3, 10: 0.9, 20: 0.1}, {30: 0.5}):
             evaluated(run, actions)
-            assert checkpoint.load_policy(run.best)[1]["step"] == 10
-            assert checkpoint.load_policy(run.policy)[1]["step"] == max(actions)
+            assert read_snapshot(run.best)[1]["step"] == 10
+            assert read_snapshot(run.policy)[1]["step"] == max(actions)
         returns = [row["return"] for row in run.read_curve()]
         assert len(returns) == 4 and returns.index(max(returns)) == 1
-        assert checkpoint.load_policy(run.best)[0]["action"] == np.float32(0.9)
+        assert read_snapshot(run.best)[0]["action"] == np.float32(0.9)
 
 
 def test_tensorboard_files_read_back(whole):
@@ -162,17 +168,48 @@ def test_other_settings_are_refused(tmp_path):
 
 def test_divergence_stops_with_a_sentence_and_keeps_the_checkpoint(tmp_path):
     with Run(tmp_path, {}) as run:
-        assert trainer(run, settings(400), AGENT, ToyFactory()).train()
+        assert trainer(run, settings(400), AGENT, ToyTask()).train()
         before = run.checkpoint.read_bytes()
         wild = replace(AGENT, critic_learning_rate=1e6)
         with pytest.raises(Diverged, match="diverged at step"):
-            trainer(run, settings(2000, checkpoint_seconds=1e9), wild, ToyFactory()).train()
+            trainer(run, settings(2000, checkpoint_seconds=1e9), wild, ToyTask()).train()
         assert run.checkpoint.read_bytes() == before
 
 
 def test_an_error_in_the_worker_is_told(tmp_path):
     with Run(tmp_path, {}) as run, pytest.raises(RuntimeError, match="the toy broke"):
-        trainer(run, settings(400), AGENT, ToyFactory(broken_after=3)).train()
+        trainer(run, settings(400), AGENT, ToyTask(broken_after=3)).train()
+
+
+def test_a_dead_worker_is_replaced_and_plays_the_same_episode(whole):
+    policy, about = read_snapshot(whole / "policy.safetensors")
+    request = Collect(policy, (0, 0, 7), 1.0, about["action_repeat"])
+    worker = Worker(ToyTask(), act)
+    try:
+        worker.send(request)
+        undisturbed = worker.receive()
+        worker.send(request)
+        worker._process.kill()
+        again = worker.receive()
+        np.testing.assert_array_equal(again.observations, undisturbed.observations)
+        np.testing.assert_array_equal(again.rewards, undisturbed.rewards)
+    finally:
+        worker.close()
+
+
+def test_a_worker_that_cannot_live_is_told_of():
+    worker = Worker(Deadly(), act)
+    try:
+        worker.send(Collect(None, (0, 0, 0)))
+        with pytest.raises(RuntimeError, match="died twice"):
+            worker.receive()
+    finally:
+        worker.close()
+
+
+class Deadly:
+    def stage(self):
+        os._exit(1)
 
 
 def test_noise_is_standard_normal_and_pink_noise_is_correlated():

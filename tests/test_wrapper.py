@@ -4,7 +4,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from tests.shared import LOCOMOTION, needs_shared
-from vision_pwil.rewards.reward import Rewarder
+from vision_pwil.rewards.pwil import Rewarder
 from vision_pwil.rewards.wrapper import PWILReward
 from vision_pwil.system.errors import InputError
 

@@ -8,24 +8,25 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from vision_pwil.envs.control import Choose
 from vision_pwil.sac import SAC, SACConfig, act
 from vision_pwil.system.run import Run
 from vision_pwil.training.replay import Replay
-from vision_pwil.training.rollout import Choose, Trajectory
+from vision_pwil.training.rollout import Trajectory
 from vision_pwil.training.trainer import FREE, Trainer, TrainingConfig
 
 HORIZON = 20
 
 
 @dataclass(frozen=True)
-class ToyFactory:
+class ToyTask:
     broken_after: int | None = None
 
-    def build(self) -> "ToyTask":
-        return ToyTask(self.broken_after)
+    def stage(self) -> "ToyStage":
+        return ToyStage(self.broken_after)
 
 
-class ToyTask:
+class ToyStage:
     horizon = HORIZON
     action_size = 1
 
@@ -61,9 +62,10 @@ class ToyTask:
         return frames
 
 
-def trainer(run: Run, config: TrainingConfig, agent: SACConfig, factory: ToyFactory) -> Trainer:
+def trainer(run: Run, config: TrainingConfig, agent: SACConfig, task: ToyTask) -> Trainer:
     replay = Replay(config.replay_capacity, 2, 1, config.seed)
-    return Trainer(run, SAC(2, 1, agent, config.seed), act, factory, replay, config)
+    learner = SAC(2, 1, agent, config.seed)
+    return Trainer(run, config, task=task, agent=learner, act=act, replay=replay, about={})
 
 
 def settings(steps: int, **changes) -> TrainingConfig:
@@ -88,5 +90,5 @@ AGENT = SACConfig(hidden=(32, 32), normalize=True, critic_learning_rate=3e-3, ac
 if __name__ == "__main__":
     config = settings(int(sys.argv[2]))
     with Run(sys.argv[1], {"training": asdict(config)}, FREE) as directory:
-        done = trainer(directory, config, AGENT, ToyFactory()).train()
+        done = trainer(directory, config, AGENT, ToyTask()).train()
     print("finished" if done else "stopped")

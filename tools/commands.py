@@ -7,7 +7,7 @@ import re
 import runpy
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
@@ -15,25 +15,60 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "commands.md"
 WIDTH = 120
 """Of the terminal that the commands think they print to; in a much wider one options stand in two columns."""
-DECIDING = ("--recipe", "--agent")
+PROGRAM = "vision-pwil"
+DECIDING = ("--env", "--agent", "--recipe", "--reward", "--ablation")
 """Options that decide the defaults of others, and which others there are."""
+DOOR, HOPPER = "--env vision_pwil/AdroitDoor-v0", "--env Hopper-v5"
+VARIANTS = {
+    "vision-pwil train": (
+        DOOR,
+        HOPPER,
+        *("--env ID --recipe paper", "--env ID --agent d4pg", "--env ID --agent td3", "--env ID --reward task"),
+        *(f"{HOPPER} --agent td3", f"{HOPPER} --agent dac", f"{HOPPER} --agent bc"),
+        *(f"{HOPPER} --ablation {name}" for name in ("state", "l2", "nofill", "support")),
+    ),
+    "vision-pwil audit": (DOOR, HOPPER),
+    "vision-pwil encoder train": ("--recipe paper",),
+}
+"""Values of deciding options to document: each line is compared with the same line without its last option."""
+SAME = {
+    "vision-pwil encoder crossvalidate": "vision-pwil encoder train",
+    "python -m vision_pwil.tcc.train": "vision-pwil encoder train",
+    "python -m vision_pwil.train_door": f"vision-pwil train {DOOR}",
+    "python -m vision_pwil.train_locomotion": f"vision-pwil train {HOPPER}",
+}
+"""Commands that take the options of another one; --env may have another default."""
 INTRODUCTION = """# Commands
 
-What `--help` says, as `python tools/commands.py` wrote it. `--recipe` and `--agent` decide the defaults of other
-options, or which others there are: what differs is listed below the command. Bad input ends a command with one sentence
-and exit status 2, Ctrl-C with 130; a training of an agent that was asked to stop has saved and ends with 0.
+What `--help` says, as `python tools/commands.py` wrote it. `vision-pwil` and `python -m vision_pwil` are one program;
+the second also finds modules in the current folder. `--env`, `--agent`, `--recipe`, `--reward` and `--ablation` decide
+the defaults of other options, or which others there are: what differs is listed below the command. Bad input ends a
+command with one sentence and exit status 2, Ctrl-C with 130; a training of an agent that was asked to stop has saved
+its state and ends with 0.
 """
 
-
-def modules() -> list[str]:
-    """Every module that is a command, those of the package first."""
-    paths = [path for folder in ("vision_pwil", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))]
-    commands = [path for path in paths if '\nif __name__ == "__main__":' in path.read_text()]
-    return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__") for path in commands]
+Words = Sequence[str]
 
 
-def help_text(module: str, *arguments: str) -> str:
-    """What the command prints with these arguments and --help, in this process: one import serves all commands."""
+def commands() -> list[tuple[str, ...]]:
+    """Every command as it is typed, without its subcommands: the program's, then modules of the package, benchmarks."""
+    from vision_pwil.commands import COMMANDS
+
+    paths = [*(ROOT / "vision_pwil").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    runnable = [path.relative_to(ROOT) for path in paths if '\nif __name__ == "__main__":' in path.read_text()]
+    modules = sorted(".".join(path.with_suffix("").parts) for path in runnable if path.stem != "__main__")
+    modules.sort(key=lambda module: not module.startswith("vision_pwil"))
+    return [*((PROGRAM, name) for name in COMMANDS), *(("python", "-m", module) for module in modules)]
+
+
+def plain(words: Words) -> tuple[str, ...]:
+    """A command line with the program under one name."""
+    return (PROGRAM, *words[3:]) if tuple(words[:3]) == ("python", "-m", "vision_pwil") else tuple(words)
+
+
+def help_text(*words: str) -> str:
+    """What a command line prints with --help, in this process: one import serves all commands."""
+    module, arguments = ("vision_pwil", words[1:]) if words[0] == PROGRAM else (words[2], words[3:])
     printed = io.StringIO()
     with (
         patch.object(sys, "argv", [module, *arguments, "--help"]),
@@ -63,7 +98,7 @@ def options(text: str) -> dict[str, str]:
 
 def subcommands(text: str) -> list[str]:
     """Names of a command's subcommands, from its help."""
-    nested = re.search(r"\{([\w,-]+)\}$", text.partition("\n")[0])
+    nested = re.search(r"\{([\w,-]+)\}(?: \[OPTIONS\])?$", text.partition("\n")[0])
     return nested[1].split(",") if nested else []
 
 
@@ -73,39 +108,36 @@ def table(rows: dict[str, str]) -> str:
     return "\n".join(["| option | |", "|---|---|", *lines])
 
 
-def variants(rows: dict[str, str]) -> Iterator[list[str]]:
-    """Arguments that choose another value of a deciding option than the default."""
-    for option in DECIDING:
-        for name, said in rows.items():
-            if choices := re.fullmatch(option + r" \{(.*)\}", name):
-                default = said.rpartition("default: ")[2].rstrip(")")
-                yield from ([option, choice] for choice in choices[1].split(",") if choice != default)
+def news(words: Words, known: Words) -> dict[str, str]:
+    """The options of a command line that are not those of another one."""
+    before = options(help_text(*known))
+    return {name: said for name, said in options(help_text(*words)).items() if before.get(name) != said}
 
 
-def section(module: str, *subcommand: str) -> str:
+def section(*words: str) -> str:
     """One command, its subcommands, and what its deciding options change."""
-    text = help_text(module, *subcommand)
+    line, text = " ".join(words), help_text(*words)
     about = re.split(r"\n (?:positional arguments|options)\n", text.partition("\n")[2])[0].strip()
-    rows = options(text)
-    parts = [
-        f"{'###' if subcommand else '##'} {' '.join(['python -m', module, *subcommand])}",
-        re.sub(r"\n{3,}", "\n\n", about),
-    ]
+    nested = words[0] == PROGRAM and len(words) > 2
+    parts = [f"{'###' if nested else '##'} {line}", re.sub(r"\n{3,}", "\n\n", about)]
+    if line in SAME:
+        other = {name: said for name, said in news(words, SAME[line].split()).items() if name != "--env STR"}
+        parts.append(f"Options and defaults are those of `{SAME[line]}`{', but for:' if other else '.'}")
+        return "\n\n".join([*parts, *([table(other)] if other else [])])
     if names := subcommands(text):
-        return "\n\n".join([*parts, *(section(module, name) for name in names)])
-    parts.append(table(rows))
-    for arguments in variants(rows):
-        other = options(help_text(module, *arguments))
-        different = {
-            name: said for name, said in other.items() if rows.get(name) != said and not name.startswith(arguments[0])
-        }
-        parts += [f"With `{' '.join(arguments)}`:", table(different)] if different else []
+        return "\n\n".join([*parts, *(section(*words, name) for name in names)])
+    parts.append(table(options(text)))
+    for variant in VARIANTS.get(line, ()):
+        *before, option, _ = arguments = variant.split()
+        different = news([*words, *arguments], [*words, *before])
+        different = {name: said for name, said in different.items() if name.split()[0] != option}
+        parts += [f"With `{variant}`:", table(different)] if different else []
     return "\n\n".join(parts)
 
 
 def page() -> str:
     """The whole reference."""
-    return "\n\n".join([INTRODUCTION.strip(), *map(section, modules())]) + "\n"
+    return "\n\n".join([INTRODUCTION.strip(), *(section(*words) for words in commands())]) + "\n"
 
 
 if __name__ == "__main__":

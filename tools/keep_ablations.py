@@ -16,10 +16,9 @@ import tyro
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from benchmarks.report import commit, machine
-from tools.keep_door import command_line
+from tools.keep import command_line
 from vision_pwil.system import cli
-from vision_pwil.system.files import write_text
-from vision_pwil.system.run import read_json
+from vision_pwil.system.files import read_json, write_text
 from vision_pwil.system.table import table
 
 LAST = 20_000
@@ -27,8 +26,8 @@ LAST = 20_000
 
 
 @dataclass(frozen=True)
-class Keep:
-    """Keep a comparison of runs of train_door."""
+class KeepAblations:
+    """Keep a comparison of runs at the door."""
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Run directories."""
@@ -40,7 +39,7 @@ class Keep:
     """Where the table goes."""
 
 
-class Outcome(NamedTuple):
+class Openings(NamedTuple):
     """The training episodes of a run."""
 
     episodes: int
@@ -51,7 +50,7 @@ class Outcome(NamedTuple):
     """Mean imitation return of the last episodes."""
 
 
-def outcome(run: Path, steps: int) -> Outcome:
+def openings(run: Path, steps: int) -> Openings:
     """What the episodes that ended within so many steps came to."""
     events = EventAccumulator(str(run / "tensorboard"), size_guidance={"scalars": 0})
     events.Reload()
@@ -62,14 +61,14 @@ def outcome(run: Path, steps: int) -> Outcome:
     at = np.array([scalar.step for scalar in scalars])
     opened, returns = columns
     first = int(at[opened > 0][0]) if opened.any() else None
-    return Outcome(len(at), int(opened.sum()), first, float(returns[at > steps - LAST].mean()))
+    return Openings(len(at), int(opened.sum()), first, float(returns[at > steps - LAST].mean()))
 
 
-def main(config: Keep) -> None:
+def main(config: KeepAblations) -> None:
     """Write the table and the summary."""
     rows, summary = [], []
     for run in config.runs:
-        command, seen = command_line(read_json(run / "config.json")), outcome(run, config.steps)
+        command, seen = command_line(read_json(run / "config.json")), openings(run, config.steps)
         first = None if seen.first_opening is None else f"{seen.first_opening:,}"
         rows.append((f"`{command}`", seen.episodes, seen.opened, first, f"{seen.last_return:.0f}"))
         summary.append({"command": command, **seen._asdict()})

@@ -16,7 +16,8 @@ from vision_pwil.envs.adroit import AdroitHandDoorEnv  # first: it chooses the O
 # isort: split
 import mujoco
 
-from vision_pwil.envs.renderer import DoorRenderer, RenderSettings
+from vision_pwil.envs.camera import Camera, open_camera
+from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system.errors import InputError
 
 ENV_ID = "vision_pwil/AdroitDoor-v0"
@@ -26,6 +27,14 @@ OPEN_ANGLE = 1.0
 """Radians at which the door counts as opened: where the observation itself flips its `door_open` entry."""
 SUCCESS_ANGLE = 1.35
 """Radians at which AdroitHandDoor-v1 reports success."""
+CAMERA = {"lookat": (-0.00441817, -0.15030982, 0.20043127), "distance": 1.5, "azimuth": 90.0, "elevation": -45.0}
+"""The default view of AdroitHandDoor-v1. Gymnasium looks at the median of the geoms' positions at a reset; its x moves
+with the door's place (this one at half of all resets, up to 6 mm away at the others). Here every episode has the same.
+"""
+SETTINGS = RenderSettings(smooth=False, stacks=2, quads=4, triangles=2000, **CAMERA)  # type: ignore[arg-type]
+"""The door's frames: their fingerprint travels with its demonstrations and encoders."""
+FRAME = "frame"
+"""The body of the model that a reset places: the door in its frame."""
 
 _PHYSICS = mujoco.mjtState.mjSTATE_INTEGRATION
 _STATE_KEYS = ("qpos", "qvel", "door_body_pos", "physics", "observation", "elapsed_steps", "random")
@@ -40,17 +49,18 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
     `success` (beyond 1.35 rad), and `absorbing`: the episode ended because the door was opened.
     """
 
+    default_camera_config = CAMERA
     metadata = {"render_modes": ["rgb_array"], "render_fps": 100}  # noqa: RUF012  (Gymnasium's convention)
 
     def __init__(
         self,
-        horizon: int = HORIZON,
+        horizon: int | None = HORIZON,
         open_angle: float = OPEN_ANGLE,
         reward: Literal["none", "dense"] = "none",
-        render_settings: RenderSettings | None = None,
+        render_settings: RenderSettings = SETTINGS,
         render_mode: str | None = None,
     ) -> None:
-        if horizon < 1:
+        if horizon is not None and horizon < 1:
             raise InputError(f"The door's horizon must be at least one step, not {horizon}.")
         if reward not in ("none", "dense"):
             raise InputError(f'The door\'s reward is "none" or "dense", not {reward!r}.')
@@ -60,29 +70,29 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         self.open_angle = open_angle
         self.reward = reward
         self.render_mode = render_mode
-        self.render_settings = render_settings or RenderSettings()
+        self.render_settings = render_settings
         door = AdroitHandDoorEnv()
         self.observation_space = door.observation_space
         self.action_space = door.action_space
-        self._model: mujoco.MjModel = door.model
-        self._data: mujoco.MjData = door.data
+        self.model: mujoco.MjModel = door.model
+        self.data: mujoco.MjData = door.data
         self._frame_skip = door.frame_skip
         self._center, self._half_range = door.act_mean, door.act_rng
         self._frame = door.door_body_id
         self.hinge = door.door_hinge_addrs
         self._handle, self._grasp = door.handle_site_id, door.grasp_site_id
         # Nothing reads the 65 sensors, and no sensor feeds back into the dynamics.
-        self._model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_SENSOR
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_SENSOR
         self._elapsed = 0
         self._observation = np.zeros(self.observation_space.shape or ())
-        self._renderer: DoorRenderer | None = None
+        self._camera: Camera | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Place the door at random, or as recorded: `options={"state": {qpos, qvel, door_body_pos}}`."""
         super().reset(seed=seed)
-        mujoco.mj_resetData(self._model, self._data)
+        mujoco.mj_resetData(self.model, self.data)
         if options and "state" in options:
             targets = self._recorded()
             values = {name: _checked(options["state"], name, target.shape) for name, target in targets.items()}
@@ -91,8 +101,8 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         else:
             # The ranges and the order of AdroitHandDoor-v1: the same seed gives the same door.
             for axis, (low, high) in enumerate(((-0.3, -0.2), (0.25, 0.35), (0.252, 0.35))):
-                self._model.body_pos[self._frame, axis] = self.np_random.uniform(low, high)
-        mujoco.mj_forward(self._model, self._data)
+                self.model.body_pos[self._frame, axis] = self.np_random.uniform(low, high)
+        mujoco.mj_forward(self.model, self.data)
         self._elapsed = 0
         self._observation = self._observe()
         return self._observation.copy(), self._info(terminated=False)
@@ -102,12 +112,12 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         action = np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0)
         if action.shape != self._center.shape or not np.isfinite(action).all():
             raise InputError(f"The door takes {self._center.size} finite numbers as an action, not {action}.")
-        self._data.ctrl[:] = self._center + action * self._half_range
-        mujoco.mj_step(self._model, self._data, nstep=self._frame_skip)
+        self.data.ctrl[:] = self._center + action * self._half_range
+        mujoco.mj_step(self.model, self.data, nstep=self._frame_skip)
         self._elapsed += 1
         self._observation = self._observe()
         terminated = self.door_angle > self.open_angle
-        truncated = not terminated and self._elapsed >= self.horizon
+        truncated = not terminated and self.horizon is not None and self._elapsed >= self.horizon
         info = self._info(terminated)
         reward = info["dense_reward"] if self.reward == "dense" else 0.0
         return self._observation.copy(), reward, terminated, truncated, info
@@ -116,20 +126,20 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         """The current frame, or None without a render mode."""
         if self.render_mode is None:
             return None
-        if self._renderer is None:
-            self._renderer = DoorRenderer(self.render_settings)
-        return self._renderer.render(self._data.qpos, self._model.body_pos[self._frame])
+        if self._camera is None:
+            self._camera = open_camera(self, self.render_settings)
+        return self._camera.draw(self._camera.snapshot()[None])[0]
 
     def close(self) -> None:
-        """Free the renderer."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        """Free the camera."""
+        if self._camera is not None:
+            self._camera.close()
+            self._camera = None
 
     @property
     def door_angle(self) -> float:
         """How far the door is open, in radians."""
-        return float(self._data.qpos[self.hinge])
+        return float(self.data.qpos[self.hinge])
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything that decides the rest of the episode and of the run, as arrays.
@@ -137,8 +147,8 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         `qpos`, `qvel` and `door_body_pos` are readable (and enough to render, or to `reset` from); `physics` is
         MuJoCo's whole integration state, with the solver's warm start.
         """
-        physics = np.empty(mujoco.mj_stateSize(self._model, _PHYSICS))
-        mujoco.mj_getState(self._model, self._data, physics, _PHYSICS)
+        physics = np.empty(mujoco.mj_stateSize(self.model, _PHYSICS))
+        mujoco.mj_getState(self.model, self.data, physics, _PHYSICS)
         return {name: target.copy() for name, target in self._recorded().items()} | {
             "physics": physics,
             "observation": self._observation.copy(),
@@ -151,10 +161,10 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
         missing = [name for name in _STATE_KEYS if name not in state]
         if missing:
             raise InputError(f"The saved state of the door lacks {', '.join(missing)}; save it with DoorEnv.get_state.")
-        physics = _checked(state, "physics", (mujoco.mj_stateSize(self._model, _PHYSICS),))
-        self._model.body_pos[self._frame] = _checked(state, "door_body_pos", (3,))
-        mujoco.mj_resetData(self._model, self._data)
-        mujoco.mj_setState(self._model, self._data, physics, _PHYSICS)
+        physics = _checked(state, "physics", (mujoco.mj_stateSize(self.model, _PHYSICS),))
+        self.model.body_pos[self._frame] = _checked(state, "door_body_pos", (3,))
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_setState(self.model, self.data, physics, _PHYSICS)
         self._observation = _checked(state, "observation", self._observation.shape).copy()
         self._elapsed = int(state["elapsed_steps"])
         self.np_random = _unpack_generator(state["random"])
@@ -163,16 +173,16 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
     def _recorded(self) -> dict[str, np.ndarray]:
         """Views of what a recorded initial state sets."""
         return {
-            "qpos": self._data.qpos,
-            "qvel": self._data.qvel,
-            "door_body_pos": self._model.body_pos[self._frame],
+            "qpos": self.data.qpos,
+            "qvel": self.data.qvel,
+            "door_body_pos": self.model.body_pos[self._frame],
         }
 
     def _observe(self) -> np.ndarray:
         """The observation of AdroitHandDoor-v1, with its site positions of the last substep's start."""
-        qpos = self._data.qpos
-        handle = self._data.site_xpos[self._handle]
-        palm = self._data.site_xpos[self._grasp]
+        qpos = self.data.qpos
+        handle = self.data.site_xpos[self._handle]
+        palm = self.data.site_xpos[self._grasp]
         angle = self.door_angle
         flag = 1.0 if angle > 1.0 else -1.0
         return np.concatenate([qpos[1:-2], [qpos[-1], angle], palm, handle, palm - handle, [flag]])
@@ -190,9 +200,9 @@ class DoorEnv(gym.Env[np.ndarray, np.ndarray]):
     def _dense_reward(self) -> float:
         """The shaped reward of the task. AdroitHandDoor-v1 pays for distance to the handle; this charges for it."""
         angle = self.door_angle
-        reach = self._data.site_xpos[self._grasp] - self._data.site_xpos[self._handle]
+        reach = self.data.site_xpos[self._grasp] - self.data.site_xpos[self._handle]
         reward = -0.1 * float(np.sqrt(reach @ reach)) - 0.1 * (angle - 1.57) ** 2
-        reward -= 1e-5 * float(self._data.qvel @ self._data.qvel)
+        reward -= 1e-5 * float(self.data.qvel @ self.data.qvel)
         return reward + 2.0 * (angle > 0.2) + 8.0 * (angle > 1.0) + 10.0 * (angle > SUCCESS_ANGLE)
 
 
@@ -230,4 +240,5 @@ def _unpack_generator(words: np.ndarray) -> np.random.Generator:
     return generator
 
 
-gym.register(id=ENV_ID, entry_point="vision_pwil.door_env:DoorEnv")
+# Made by its id, the environment has Gymnasium's time limit instead of its own.
+gym.register(id=ENV_ID, entry_point="vision_pwil.door_env:DoorEnv", max_episode_steps=HORIZON, kwargs={"horizon": None})

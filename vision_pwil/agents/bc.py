@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise
@@ -15,25 +13,18 @@ from vision_pwil.agents.perceptron import Perceptron, shapes
 from vision_pwil.agents.protocol import Batch, Policy
 from vision_pwil.agents.td3 import act
 from vision_pwil.rewards.metric import StandardizedEuclidean
-from vision_pwil.system.board import Board
-from vision_pwil.system.interrupt import asked_to_stop
-from vision_pwil.system.run import Run
-from vision_pwil.system.threads import use_threads
-from vision_pwil.training.evaluations import Evaluations
-from vision_pwil.training.replay import Replay, Transitions
-from vision_pwil.training.rollout import TaskFactory
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.system.settings import Count, Positive, Settings
 
-__all__ = ["BC", "BCConfig", "act", "clone"]
+__all__ = ["BC", "BCConfig", "act"]
 
 
 @dataclass(frozen=True)
-class BCConfig:
+class BCConfig(Settings):
     """Behavioural cloning's own settings."""
 
-    hidden: tuple[int, ...] = (128, 64)
+    hidden: tuple[Count, ...] = (128, 64)
     """Units of the hidden layers, ReLU (the paper's appendix "BC Implementation")."""
-    learning_rate: float = 1e-4
+    learning_rate: Positive = 1e-4
     """Adam's learning rate (grid: 1e-5, 1e-4, 1e-3)."""
 
 
@@ -61,7 +52,7 @@ class BC:
         self.device = torch.device(device)
         mean: np.ndarray = states.mean(0, dtype=np.float64).astype(np.float32)
         # Dimensions that never change are left in their own unit, as in the metric.
-        inverse_std = (1.0 / StandardizedEuclidean.of(states).deviation).astype(np.float32)
+        inverse_std = (1.0 / StandardizedEuclidean.of(states).std).astype(np.float32)
         self.scaling: Policy = {"mean": mean, "inverse_std": inverse_std, "clip": np.array([np.inf], np.float32)}
         """Arrays for `vision_pwil.agents.normalizer.normalized`."""
         self._mean, self._inverse_std = (torch.from_numpy(array).to(self.device) for array in (mean, inverse_std))
@@ -96,42 +87,3 @@ class BC:
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Return to a saved state, bit for bit."""
         self.actor.load_state_dict(state)
-
-
-def clone(
-    run: Run,
-    states: np.ndarray,
-    actions: np.ndarray,
-    factory: TaskFactory,
-    settings: BCConfig,
-    config: TrainingConfig,
-    about: Mapping[str, Any] | None = None,
-) -> bool:
-    """Fit for `config.steps` updates to expert pairs, with the evaluations of any other run.
-
-    It plays nothing and takes a minute or two, so it keeps no checkpoint: a run that a signal stopped (False) begins
-    again, and ends in the same weights.
-    """
-    use_threads(config.threads)
-    agent = BC(states, actions.shape[1], settings, config.seed)
-    replay = Replay(len(states), states.shape[1], actions.shape[1], config.seed)
-    nothing = np.zeros(len(states))
-    replay.add(Transitions(states, actions, nothing, nothing, states))
-    board = Board(run.events, 0)
-    evaluations = Evaluations(run, factory, act, board, config.evaluation_episodes, 0, about)
-    try:
-        with asked_to_stop() as stop:
-            evaluations.owe(0, agent.policy(), agent.name)
-            for step in tqdm(range(1, config.steps + 1), unit="update", dynamic_ncols=True):
-                if stop.is_set():
-                    return False
-                metrics = agent.update(replay.sample(config.batch_size))
-                if step % config.evaluation_interval == 0 or step == config.steps:
-                    evaluations.owe(step, agent.policy(), agent.name)
-                    board.scalars("losses", {name: float(value) for name, value in metrics.items()}, step)
-                    evaluations.turn()
-            evaluations.finish(stop.is_set)
-            return not stop.is_set()
-    finally:
-        evaluations.close()
-        board.close()

@@ -1,94 +1,121 @@
-"""Inspect, convert, render, record and fetch demonstrations: `python -m vision_pwil.demonstrations --help`."""
+"""Inspect, convert, render, record and fetch demonstrations: `vision-pwil demonstrations --help`."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+import imageio.v3 as imageio
 import tyro
 
+from vision_pwil.commands.modules import import_modules
+from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.demonstrations.contact_sheet import save_contact_sheet
 from vision_pwil.demonstrations.fetch import DOWNLOADS, download, fetched_path
-from vision_pwil.demonstrations.reader import read
-from vision_pwil.demonstrations.summary import episodes_table
-from vision_pwil.door_env import OPEN_ANGLE
-from vision_pwil.envs.open_loop import render_door, replay, replay_table
-from vision_pwil.envs.record import record
-from vision_pwil.envs.renderer import RenderSettings
-from vision_pwil.system import cli
-from vision_pwil.system.files import write_text
+from vision_pwil.demonstrations.options import Options
+from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
+from vision_pwil.system import cli, memory
+from vision_pwil.system.files import replacing, write_text
+from vision_pwil.tasks.task import View
+
+Source = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
+Out = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
 
 
 @dataclass(frozen=True)
 class Inspect:
-    """Show what a file or folder of demonstrations holds: a table, and a picture of its frames."""
+    """Show what a file or folder of demonstrations holds: sentences, a table, and a picture of its frames."""
 
-    path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
-    """Own format, .npz, D4RL or Minari HDF5, DAPG pickle, video, or folder of videos or numbered images."""
+    path: Source
+    """A LeRobot or Minari dataset, robomimic or D4RL HDF5, .npz, DAPG pickle, video, folder of videos or images, a file
+    of this package, or the name of what ships: door, Hopper-v5, Reacher-v5."""
     sheet: Path = Path("contact-sheet.png")
     """Where the picture goes, if there are frames: a row for each episode."""
+    checksum: bool = False
+    """Also tell what identifies the content."""
+    max_memory: str | None = None
+    """Memory that the content may take, such as 8GB; by default half of the machine's."""
+    reading: Options = field(default_factory=Options)
 
     def run(self) -> None:
         """Print the table, save the picture."""
-        demonstrations = read(self.path)
-        print(f"{len(demonstrations)} episodes from {demonstrations.source}")
-        print(f"environment {demonstrations.env_id}, render settings {demonstrations.render_fingerprint}")
-        print(f"checksum {demonstrations.checksum}\n")
-        print(episodes_table(demonstrations))
-        if any(episode.frames is None for episode in demonstrations.episodes):
-            print("\nNo picture: not every episode has frames (the door's are made by the `render` command).")
-        else:
+        if self.max_memory is not None:
+            memory.set_limit(self.max_memory)
+        demonstrations = read(self.path, **asdict(self.reading))
+        print(sentences(demonstrations), episodes_table(demonstrations), sep="\n\n")
+        if self.checksum:
+            print(f"\n{checksums(demonstrations)}")
+        if demonstrations.has("frames"):
             save_contact_sheet(demonstrations, self.sheet)
             print(f"\nThe frames are in {self.sheet}: open it with any image viewer.")
+        else:
+            print("\nNo picture: not every episode has frames (`vision-pwil demonstrations render` can draw some).")
 
 
 @dataclass(frozen=True)
 class Convert:
     """Write demonstrations of any known format in this package's own."""
 
-    path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
+    path: Source
     """What to read."""
-    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
+    out: Out
     """The file to write, by custom named *.demos."""
+    reading: Options = field(default_factory=Options)
 
     def run(self) -> None:
         """Read, write."""
-        demonstrations = read(self.path)
+        demonstrations = read(self.path, **asdict(self.reading))
         demonstrations.save(self.out)
         print(f"Wrote {len(demonstrations)} episodes to {self.out}: look with the `inspect` command.")
 
 
 @dataclass(frozen=True)
 class Render:
-    """Replay demonstrations of the door, report how faithful the replay is, and write them with frames."""
+    """Replay recorded actions open loop, and write the demonstrations with frames; of the door, also report how
+    faithful the replay is."""
 
-    path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
+    path: Source
     """Demonstrations with actions and initial states."""
-    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
+    out: Out
     """The file to write, by custom named *.demos."""
-    open_angle: float = OPEN_ANGLE
-    """Radians at which the door counts as opened and the episode ends."""
-    cache_dir: Path | None = None
-    """Where rendered frames are kept; by default $VISION_PWIL_CACHE, else vision-pwil in the user's cache folder."""
+    env: str = "vision_pwil/AdroitDoor-v0"
+    """The environment to replay in; it must take recorded starts, as Adroit's do."""
+    env_options: tuple[str, ...] = ()
+    """Arguments for the environment's constructor, each as NAME=VALUE (the door's open_angle=1.0, for example)."""
+    success: str | None = None
+    """Entry of `info` that says the task is done, where an episode is cut; `success` or `is_success` by default."""
     sheet: Path | None = None
     """Also save a picture of the frames here."""
     report: Path | None = None
-    """Also save the table of the replay here, as Markdown."""
-    settings: RenderSettings = field(default_factory=RenderSettings)
-    """Camera, size and quality."""
+    """Also save the table of the door's replay here, as Markdown."""
+    videos: Path | None = None
+    """Also write each episode as an mp4 file into this folder."""
+    view: View = field(default_factory=View)
 
     def run(self) -> None:
         """Replay, report, render, write."""
-        demonstrations = read(self.path)
-        report = replay_table(replay(demonstrations, self.open_angle))
-        print(report)
-        rendered = render_door(demonstrations, self.settings, self.open_angle, self.cache_dir)
+        from vision_pwil.tasks.rendering import render  # MuJoCo: other commands need none
+
+        rendered, report = render(self.path, self.env, self.env_options, self.success, self.view)
+        if report is not None:
+            print(report)
+            if self.report is not None:
+                write_text(self.report, report + "\n")
         rendered.save(self.out)
-        if self.report is not None:
-            write_text(self.report, report + "\n")
         if self.sheet is not None:
             save_contact_sheet(rendered, self.sheet)
+        if self.videos is not None:
+            write_videos(rendered, self.videos)
+            print(f"The videos are in {self.videos}.")
         frames = sum(map(len, rendered.episodes))
         print(f"Wrote {len(rendered)} episodes with {frames} frames to {self.out}: look with the `inspect` command.")
+
+
+def write_videos(demonstrations: Demonstrations, folder: Path, rate: float = 25.0) -> None:
+    """Each episode as an mp4 file, numbered."""
+    for number, episode in enumerate(demonstrations.episodes):
+        with replacing(folder / f"{number:03d}.mp4") as temporary:
+            imageio.imwrite(temporary, episode.frames, plugin="FFMPEG", fps=rate, macro_block_size=1, quality=8)
 
 
 @dataclass(frozen=True)
@@ -96,9 +123,8 @@ class Record:
     """Play a trained policy in its environment and write what it does as demonstrations."""
 
     policy: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="POLICY")]
-    """Directory of a run (train_expert, train_locomotion, train_door), for its latest policy, or a policy's file: its
-    best.safetensors."""
-    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
+    """Directory of a run, for its latest policy, or a policy's file, such as its best.safetensors."""
+    out: Out
     """The file to write, by custom named *.demos."""
     episodes: int = 11
     """Episodes to play (the paper has 11 demonstrations at most)."""
@@ -106,14 +132,17 @@ class Record:
     """Seed of the first episode; the next ones count on."""
     only_absorbing: bool = False
     """Leave out episodes that did not end absorbing (of the door: that did not open it)."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import", metavar="MODULE")] = ()
+    """Modules that register the policy's environment: what a file names is never imported by itself."""
 
     def run(self) -> None:
         """Play, write."""
-        from vision_pwil.training.player import (
-            load_player,  # imports the learners, which the other commands do not need
-        )
+        from vision_pwil.envs.record import record
+        from vision_pwil.tasks.policy import load_environment, load_policy  # the learners: other commands need none
 
-        recorded = record(*load_player(self.policy), self.episodes, self.seed, self.only_absorbing)
+        import_modules(self.imports)
+        env = load_environment(self.policy).env
+        recorded = record(load_policy(self.policy), env, self.episodes, self.seed, self.only_absorbing)
         recorded.save(self.out)
         print(f"Wrote {len(recorded)} episodes to {self.out}: look with the `inspect` command.")
 
@@ -134,10 +163,11 @@ class Fetch:
         print(f"The demonstrations are in {path} ({DOWNLOADS[self.name].licence}): look with the `inspect` command.")
 
 
-def main(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | Record | Fetch]) -> None:
+def run(command: tyro.conf.OmitSubcommandPrefixes[Inspect | Convert | Render | Record | Fetch]) -> None:
     """Inspect, convert, render, record and fetch demonstrations."""
     command.run()
 
 
-if __name__ == "__main__":
-    cli.run(main)
+def main(args: Sequence[str], prog: str = "vision-pwil demonstrations") -> None:
+    """The command."""
+    cli.run(run, args=args, prog=prog, description=__doc__)

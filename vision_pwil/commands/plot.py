@@ -1,5 +1,6 @@
-"""The paper's figures from runs: `python -m vision_pwil.commands.plot RUN...` draws returns, W1 and success over steps."""
+"""The paper's figures from runs: `vision-pwil plot RUN...` draws returns, W1 and success over steps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +26,8 @@ LABELS = {
     "opened": "opened (ends the episode)",
     "success": "1.35 rad",
 }
+LEVELS = ("return", "w1")
+"""Numbers that an audit tells of held-out demonstrations, too: a dashed line, the mean over the runs that know it."""
 RATES = ("opened", "success")
 """Shares of episodes: no band goes beyond 0 and 1."""
 
@@ -58,13 +61,21 @@ def draw(config: Plot) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
+    from vision_pwil.tasks.auditing import held_out_level  # imports slowly, and --help needs none of it
+
     if not config.runs:
         raise InputError("Name one or more run directories to plot.")
     curves = [read_curve(path) for path in config.runs]
     for path, curve in zip(config.runs, curves, strict=True):
         if not curve:
             raise InputError(f"{path / 'curve.csv'} has no evaluation yet: wait for the first.")
+    known = [held_out_level(path) for path in config.runs]
+    levels = [
+        np.mean(found) if (found := [level[name] for level in known if name in level]) else None for name in LEVELS
+    ]
     panels = {title: names for title, names in PANELS.items() if all(set(names) <= set(curve[0]) for curve in curves)}
+    if "success rate" in panels:  # it says more than the task's own reward
+        panels.pop("task return", None)
     if not panels:
         raise InputError("These runs have no number in common to draw.")
     figure = Figure(figsize=(13 / 3 * len(panels), 3.6), layout="constrained")
@@ -76,11 +87,14 @@ def draw(config: Plot) -> None:
             (line,) = axes.plot(steps, mean, label=LABELS.get(name))
             band = np.array([mean - deviation, mean + deviation])
             axes.fill_between(steps, *(band.clip(0, 1) if name in RATES else band), alpha=0.2, color=line.get_color())
+        for name, level in zip(LEVELS, levels, strict=True):
+            if name in names and level is not None:
+                axes.axhline(level, color="black", linestyle="--", linewidth=1, label="held-out demonstrations")
         axes.set(title=title, xlabel="environment steps")
         axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.xaxis.set_major_formatter(EngFormatter())
         axes.grid(alpha=0.3)
-        if len(names) > 1:
+        if axes.get_legend_handles_labels()[1]:
             axes.legend(fontsize="small")
     figure.suptitle(f"mean and standard deviation of {len(curves)} run{'s' * (len(curves) > 1)}", fontsize="small")
     with replacing(config.out) as temporary:
@@ -88,5 +102,6 @@ def draw(config: Plot) -> None:
     print(f"Written to {config.out}")
 
 
-if __name__ == "__main__":
-    cli.run(draw)
+def main(args: Sequence[str], prog: str = "vision-pwil plot") -> None:
+    """The command."""
+    cli.run(draw, args=args, prog=prog, description=__doc__)

@@ -1,11 +1,11 @@
-"""Run one of the paper's searches, or its ten seeds, on Ray Tune: `python -m vision_pwil.sweep door-seeds --help`.
+"""Run one of the paper's searches, or its ten seeds, on Ray Tune: `vision-pwil sweep door-seeds --help`.
 
 Every trial is a command of this package with a run directory of its own. Stop a sweep with Ctrl-C and start it again
-with the same command: finished trials are kept, the others go on from their checkpoints. So does a trial whose worker
-is lost, on another one. What follows `--` is passed on to every trial, for example `door-seeds -- --steps 300000`.
+with the same command: finished trials are kept, the others go on from their checkpoints. So does a trial whose node is
+lost, on another one. What follows `--` is passed on to every trial, for example `door-seeds -- --steps 300000`.
 """
 
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tyro.conf import OmitSubcommandPrefixes
@@ -15,7 +15,7 @@ from vision_pwil.sweep.live import LiveTable
 from vision_pwil.sweep.searches import DoorSacGrid, DoorSeeds, LocomotionPaper, Search, TccPaperGrid
 from vision_pwil.sweep.trial import Trial
 from vision_pwil.system import cli
-from vision_pwil.system.errors import InputError
+from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Run
 
 
@@ -31,7 +31,7 @@ def sweep(search: Search, passed: tuple[str, ...] = ()) -> None:
                 complaints = cluster.run(search, open_trials, LiveTable(search, trials))
         report(search, trials, complaints)
     if any(not trial.finished and trial.folder not in complaints for trial in trials):
-        raise KeyboardInterrupt
+        raise Interrupted("Stopped; the same command goes on.")
     if complaints:
         raise InputError(f"{len(complaints)} of {len(trials)} trials failed, see above; the same command tries again.")
 
@@ -52,16 +52,12 @@ def report(search: Search, trials: list[Trial], complaints: dict[Path, str]) -> 
     print(f"See the runs: tensorboard --logdir {search.out}")
 
 
-def main(arguments: list[str]) -> None:
-    """Parse what stands before `--`, and run."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    passed = tuple(arguments[end + 1 :])
+def main(args: Sequence[str], prog: str = "vision-pwil sweep") -> None:
+    """Parse what stands before `--`, and run; what follows is for the trials."""
+    end = args.index("--") if "--" in args else len(args)
+    passed = tuple(args[end + 1 :])
 
     def command(search: OmitSubcommandPrefixes[TccPaperGrid | DoorSeeds | DoorSacGrid | LocomotionPaper]) -> None:
         sweep(search, passed)
 
-    cli.run(command, args=arguments[:end])
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    cli.run(command, args=args[:end], prog=prog, description=__doc__)

@@ -3,11 +3,16 @@
     from vision_pwil.demonstrations import read
     demonstrations = read("door-v0_demos.pickle")
 
-`python -m vision_pwil.demonstrations --help` inspects, converts, renders, records and fetches.
+`vision-pwil demonstrations --help` inspects, converts, renders, records and fetches.
 """
+
+from pathlib import Path
 
 from vision_pwil.demonstrations.episode import Demonstrations, Episode
 from vision_pwil.demonstrations.reader import read
 from vision_pwil.demonstrations.selection import choose, subsample
 
-__all__ = ["Demonstrations", "Episode", "choose", "read", "subsample"]
+ASSETS = Path(__file__).parent / "assets"
+"""What comes with the package."""
+
+__all__ = ["ASSETS", "Demonstrations", "Episode", "choose", "read", "subsample"]

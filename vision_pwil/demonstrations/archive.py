@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from vision_pwil.demonstrations.episode import Array
-from vision_pwil.demonstrations.parsing import limit
+from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
 
 _MAGIC = b"\x93NUMPY"
@@ -29,10 +29,11 @@ def _parse(data: bytes) -> Array:
     dtype, shape = np.dtype(str(header["descr"])), tuple(int(size) for size in header["shape"])
     if dtype.kind not in "biuf" or min(shape, default=1) < 0:
         raise InputError(f"an array in it is {dtype} of shape {shape}, and only arrays of numbers are read.")
-    body = data[start + length :]
-    if len(body) != math.prod(shape) * dtype.itemsize:
-        raise InputError(f"an array in it has {len(body)} bytes, which is not what shape {shape} needs.")
-    return np.frombuffer(body, dtype).reshape(shape, order="F" if header["fortran_order"] else "C")
+    size = len(data) - start - length
+    if size != math.prod(shape) * dtype.itemsize:
+        raise InputError(f"an array in it has {size} bytes, which is not what shape {shape} needs.")
+    flat = np.frombuffer(data, dtype, offset=start + length) if size else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if header["fortran_order"] else "C")
 
 
 class Archive(Mapping[str, Array]):
@@ -40,7 +41,7 @@ class Archive(Mapping[str, Array]):
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         """Refuse an archive that would unpack to more than is accepted."""
-        limit(sum(member.file_size for member in file.infolist()))
+        memory.require(sum(member.file_size for member in file.infolist()))
         self._file = file
         self._names = {name.removesuffix(".npy") for name in file.namelist() if name.endswith(".npy")}
 

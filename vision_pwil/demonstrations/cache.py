@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +23,13 @@ def cache_folder(chosen: str | Path | None = None) -> Path:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Wait for any other process in here with the same path; the lock vanishes with its holder, however it ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    except OSError:  # nothing can be kept there, so nothing is waited for
+        yield
+        return
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -31,7 +37,8 @@ def _alone(path: Path) -> Iterator[None]:
 def cached(path: Path, make: Callable[[], Demonstrations]) -> Demonstrations:
     """The demonstrations in the file, made and kept there first if they are not, or not whole.
 
-    Of several processes one makes them while the others wait and then read what it made.
+    Of several processes one makes them while the others wait and then read what it made. A folder that cannot be
+    written to, or a full disk, costs the time to make them again, and no more.
     """
     with _alone(path.with_suffix(".lock")):
         if path.exists():
@@ -40,5 +47,8 @@ def cached(path: Path, make: Callable[[], Demonstrations]) -> Demonstrations:
             except InputError:
                 pass  # damaged on disk, or of an older format: make it again
         made = make()
-        made.save(path)
+        try:
+            made.save(path)
+        except OSError as error:
+            warnings.warn(f"{path} could not be kept for next time: {error}", stacklevel=2)
         return made

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,28 @@ from numpy.typing import NDArray
 from vision_pwil.system.errors import InputError
 
 Array = NDArray[Any]
+_LARGEST = float(np.sqrt(np.finfo(np.float32).max))
+"""Distances square their numbers, and networks compute in float32: what is larger overflows there."""
+
+
+def vector_dtype(array: Array) -> type[np.floating[Any]]:
+    """What the numbers of a state or an action are kept as: float32 where they are that already, else float64."""
+    return np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64
 
 
 def _vectors(name: str, value: Any) -> Array:
-    """One finite row of numbers for each step, as float32 where it is that already, else float64."""
+    """One row of finite numbers for each step."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or array.ndim != 2 or 0 in array.shape:
         raise InputError(f"The {name} must be one row of numbers per step, not {array.dtype} of shape {array.shape}.")
-    single = array.dtype.kind == "f" and array.dtype.itemsize == 4
     with np.errstate(over="ignore"):  # what overflows is infinite, and refused next
-        array = np.ascontiguousarray(array, np.float32 if single else np.float64)
+        array = np.ascontiguousarray(array, vector_dtype(array))
     if not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array).all(axis=1)))
         raise InputError(f"The {name} hold NaN or infinity at step {row}.")
+    if (largest := max(array.max(), -array.min())) > _LARGEST:
+        row = int(np.argmax(np.abs(array).max(axis=1)))
+        raise InputError(f"The {name} hold {largest:.3g} at step {row}, and numbers beyond {_LARGEST:.2g} overflow.")
     return array
 
 
@@ -46,11 +55,15 @@ class Episode:
     actions: Array | None = None
     """(n, A)"""
     frames: Array | None = None
-    """(n, 84, 84, 3) uint8, one for each step; for the door, rendered from the state after the step."""
+    """(n, height, width, 3) uint8, one for each step; for the door, rendered from the state after the step."""
     initial_state: dict[str, Array] | None = None
     """The simulator's state before the first action, for replay; for the door: qpos, qvel and door_body_pos."""
     absorbing: bool = False
     """The episode ended early, so its last frame or state stands for all the steps up to the horizon."""
+    name: str | None = None
+    """What its source calls it: an index, a key, a video's file name. For people; not part of the checksum."""
+    task: str | None = None
+    """What is done in it, in words, where the source says so. For people; not part of the checksum."""
 
     def __post_init__(self) -> None:
         """Check every part, and bring it to one dtype and layout."""
@@ -89,7 +102,7 @@ class Episode:
             None if part is None else part[steps] for part in (self.states, self.actions, self.frames)
         )
         last = len(steps) > 0 and int(steps[-1]) == len(self) - 1
-        return Episode(states, actions, frames, self.initial_state, self.absorbing and last)
+        return replace(self, states=states, actions=actions, frames=frames, absorbing=self.absorbing and last)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +116,17 @@ class Demonstrations:
     """Where they came from, for people; not part of the checksum."""
     render_fingerprint: str | None = None
     """`RenderSettings.fingerprint` of the frames; None for frames that this package did not render."""
+    rate: float | None = None
+    """Steps a second, where known. This and what follows is for people, and not part of the checksum."""
+    camera: str | None = None
+    """The camera that the frames are from, where it has a name."""
+    cameras: tuple[str, ...] = ()
+    """All the cameras of the source."""
+    state_parts: tuple[tuple[str, int], ...] = ()
+    """Name and width of each part that the states were put together from, in their order; where parts have names."""
+    origin: str | None = None
+    """Checksum of the demonstrations that these were rendered from: another MuJoCo draws a few pixels otherwise, and
+    they are still the same."""
 
     def __post_init__(self) -> None:
         """Episodes that belong together agree on the shape of a state, an action, and a frame."""
@@ -120,6 +144,11 @@ class Demonstrations:
         """Episodes."""
         return len(self.episodes)
 
+    @property
+    def identity(self) -> str:
+        """Which demonstrations these are: the checksum of what they were rendered from, else their own."""
+        return self.origin or self.checksum
+
     @cached_property
     def checksum(self) -> str:
         """SHA-256 over the content: every array with its name, dtype and shape, and what the frames depend on."""
@@ -130,6 +159,10 @@ class Demonstrations:
             for _, part in episode.parts():
                 digest.update(part.data)
         return digest.hexdigest()
+
+    def has(self, part: str) -> bool:
+        """Whether every episode has this part (a field of Episode)."""
+        return all(getattr(episode, part) is not None for episode in self.episodes)
 
     def require(self, part: str) -> None:
         """Raise one clear sentence unless every episode has this part (a field of Episode)."""

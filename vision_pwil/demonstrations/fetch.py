@@ -6,11 +6,10 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
-from tqdm import tqdm
-
 from vision_pwil.demonstrations.cache import cache_folder
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing, sha256
+from vision_pwil.system.progress import progress
 
 
 class Download(NamedTuple):
@@ -46,7 +45,7 @@ def download(source: Download, path: Path) -> None:
         try:
             with urllib.request.urlopen(source.url, timeout=30) as response, temporary.open("wb") as file:
                 size = int(response.headers.get("Content-Length") or 0) or None
-                with tqdm(total=size, desc=path.name, unit="B", unit_scale=True) as bar:
+                with progress(total=size, desc=path.name, unit="B", unit_scale=True) as bar:
                     while block := response.read(1 << 16):
                         file.write(block)
                         digest.update(block)

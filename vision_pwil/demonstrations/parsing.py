@@ -1,54 +1,69 @@
 """What all readers share: untrusted files become either Demonstrations or one clear sentence."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from vision_pwil.demonstrations.episode import Episode
+import numpy as np
+
+from vision_pwil.demonstrations.episode import Array, Episode, vector_dtype
+from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 
 Item = TypeVar("Item")
-MAX_BYTES = 4 * 2**30
-"""The most that one file may unpack to: small files that claim to hold more are refused, not believed."""
+Parts = dict[str, Any]
+"""The arguments of an Episode."""
 
 
-@contextmanager
-def parsing(path: str | Path, kind: str) -> Iterator[None]:
-    """Name the file in every complaint about it.
+def plain(path: Path) -> Path:
+    """The path, unless something lies there that is no file: a pipe would be waited for, and never end."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file.")
+    return path
 
-    The parsers underneath (zip, zlib, HDF5, image and video codecs) answer damage with almost any exception, so all of
-    them are caught, here and nowhere else.
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object."""
+    with parsing(path, "JSON file"):
+        memory.require(plain(path).stat().st_size)
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def starts(path: Path, magic: bytes) -> bool:
+    """Whether the file begins with these bytes."""
+    with path.open("rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def each(make: Callable[[Item], Parts], items: Iterable[Item]) -> tuple[Episode, ...]:
+    """The episode of each item; a complaint about one says which it was.
+
+    Every array of every episode counts as it will lie in memory, also where a small file shows one array many times.
     """
-    try:
-        yield
-    except InputError as error:
-        if str(error).startswith(str(path)):  # it names a file inside this folder
-            raise
-        raise InputError(f"{path}: {error}") from None
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist.") from None
-    except PermissionError:
-        raise InputError(f"{path} may not be read: check its permissions.") from None
-    except MemoryError:
-        raise InputError(f"{path} claims to hold more than fits into memory; the {kind} may be damaged.") from None
-    except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path} is not a readable {kind}: {reason[:200].rstrip('.')}.") from None
-
-
-def limit(size: int) -> None:
-    """Refuse what would unpack to more than MAX_BYTES."""
-    if size > MAX_BYTES:
-        raise InputError(f"the file claims {size:,} bytes of content, more than the {MAX_BYTES:,} that are accepted.")
-
-
-def each(make: Callable[[Item], Episode], items: Iterable[Item]) -> tuple[Episode, ...]:
-    """The episode of each item; a complaint about one says which it was."""
+    allowance = memory.Allowance()
     episodes = []
     for number, item in enumerate(items):
         try:
-            episodes.append(make(item))
+            parts = make(item)
+            for array in [parts.get("states"), parts.get("actions"), *(parts.get("initial_state") or {}).values()]:
+                if array is not None:
+                    allowance.take(array.size * np.dtype(vector_dtype(array)).itemsize)
+            if (frames := parts.get("frames")) is not None:
+                allowance.take(frames.nbytes)
+            episodes.append(Episode(**parts))
         except InputError as error:
             raise InputError(f"in episode {number}, {str(error)[:1].lower()}{str(error)[1:]}") from None
     return tuple(episodes)
+
+
+def columns(parts: Iterable[tuple[str, Array]]) -> tuple[Array | None, tuple[tuple[str, int], ...]]:
+    """Named parts of a state side by side, one row for each step, and the name and width of each part."""
+    flat = [(name, array.reshape(len(array), -1)) for name, array in parts]
+    if not flat:
+        return None, ()
+    if len({len(array) for _, array in flat}) > 1:
+        counts = ", ".join(f"{len(array)} {name}" for name, array in flat)
+        raise InputError(f"the parts of its observations must have one entry per step, but there are {counts}.")
+    return np.concatenate([array for _, array in flat], axis=1), tuple((name, a.shape[1]) for name, a in flat)

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode, adroit_env_id
-from vision_pwil.demonstrations.parsing import each, limit, parsing
+from vision_pwil.demonstrations.episode import Array, Demonstrations, adroit_env_id
+from vision_pwil.demonstrations.options import Options
+from vision_pwil.demonstrations.parsing import Parts, each, starts
+from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
 
 
@@ -214,24 +216,29 @@ def _plain(value: Any, what: str) -> Array:
     raise InputError(f"the {what} are not an array of numbers.")
 
 
-def _episode(path: Any) -> Episode:
+def _parts(path: Any) -> Parts:
     if not isinstance(path, dict) or not {"observations", "actions"} <= path.keys():
         raise InputError("there must be a dict with observations and actions.")
     state = path.get("init_state_dict")
     if state is not None and not isinstance(state, dict):
         raise InputError("the init_state_dict is not a dict.")
-    initial = {key: _plain(value, key) for key, value in state.items()} if state else None
-    return Episode(
-        _plain(path["observations"], "observations"), _plain(path["actions"], "actions"), initial_state=initial
-    )
+    return {
+        "states": _plain(path["observations"], "observations"),
+        "actions": _plain(path["actions"], "actions"),
+        "initial_state": {key: _plain(value, key) for key, value in state.items()} if state else None,
+    }
 
 
-def read(path: Path) -> Demonstrations:
+def recognises(path: Path) -> bool:
+    """Whether a file is a pickle: newer ones say so in their first byte, older ones only in their name."""
+    return path.is_file() and (starts(path, b"\x80") or path.suffix.lower() in (".pickle", ".pkl"))
+
+
+def read(path: Path, options: Options) -> Demonstrations:
     """A list of dicts with `observations`, `actions` and perhaps `init_state_dict`, as hand_dapg publishes them."""
-    with parsing(path, "pickle of demonstrations"):
-        limit(path.stat().st_size)
-        paths = interpret(path.read_bytes())
-        if not isinstance(paths, list):
-            raise InputError("it must hold a list of episodes.")
-        episodes = each(_episode, paths)
-        return Demonstrations(episodes, adroit_env_id(episodes), source=path.name)
+    memory.require(path.stat().st_size)
+    paths = interpret(path.read_bytes())
+    if not isinstance(paths, list):
+        raise InputError("it must hold a list of episodes.")
+    episodes = each(_parts, paths)
+    return Demonstrations(episodes, adroit_env_id(episodes), source=path.name)

@@ -1,42 +1,47 @@
 """Read demonstrations in any known format, recognised by content rather than by name."""
 
-import json
-import zipfile
 from pathlib import Path
 
-from vision_pwil.demonstrations import format, hdf5, npz, pickles, video
-from vision_pwil.demonstrations.archive import Archive
+from vision_pwil.demonstrations import shipped
 from vision_pwil.demonstrations.episode import Demonstrations
-from vision_pwil.demonstrations.parsing import parsing
+from vision_pwil.demonstrations.formats import FORMATS
+from vision_pwil.demonstrations.options import Fit, Options
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 
-KINDS = "this package's own format, .npz, D4RL or Minari HDF5, a DAPG pickle, a video, or a folder of videos or images"
 
+def read(
+    path: str | Path,
+    *,
+    camera: str | None = None,
+    filter: str | None = None,
+    size: int | None = 84,
+    fit: Fit = "crop",
+) -> Demonstrations:
+    """Read demonstrations from a file or folder in any format of the table, or those that come with the package.
 
-def read(path: str | Path) -> Demonstrations:
-    """Read a file or folder in any format of KINDS."""
-    path = Path(path)
+    Args:
+        path: a file, a folder, or a name of `shipped.names()`: "door", "Hopper-v5"; what is there on disk comes first.
+        camera: which camera's pictures to read; needed where there are several.
+        filter: which subset to read, by the name that the file gives it (robomimic's masks).
+        size: height and width that pictures are resized to; None leaves them as they are.
+        fit: what becomes of a picture that is not square: its middle is cropped, or it is padded, or stretched.
+    """
+    options = Options(camera, filter, size, fit)
+    path = shipped.find(path)
     with parsing(path, "file"):
-        if path.is_dir():
-            minari = path / "data" / "main_data.hdf5"
-            return hdf5.read(minari) if minari.is_file() else video.read_folder(path)
-        with path.open("rb") as file:
-            start = file.read(8)
-        if not start:
+        if not path.exists():
+            names = ", ".join(f'"{name}"' for name in shipped.names())
+            raise InputError(f"it does not exist, and demonstrations that come with the package are named {names}.")
+        if not path.is_dir() and not path.is_file():
+            raise InputError("it is neither a file nor a folder.")
+        if path.is_file() and not path.stat().st_size:
             raise InputError("the file is empty.")
-    if start.startswith(b"PK"):
-        return _read_zip(path)
-    if start == hdf5.MAGIC:
-        return hdf5.read(path)
-    if path.suffix.lower() in video.SUFFIXES:
-        return video.read_file(path)
-    if start[:1] == b"\x80" or path.suffix.lower() in (".pickle", ".pkl"):
-        return pickles.read(path)
-    raise InputError(f"{path} is in none of the known formats: {KINDS}.")
-
-
-def _read_zip(path: Path) -> Demonstrations:
-    with parsing(path, "archive of arrays"), zipfile.ZipFile(path) as file:
-        archive = Archive(file)
-        text = archive.text("metadata.json")
-        return npz.parse(archive, path) if text is None else format.parse(json.loads(text), archive)
+        format = next((format for format in FORMATS if format.recognises(path)), None)
+    if format is None:
+        raise InputError(f"{path} is in none of the known formats: {'; '.join(format.name for format in FORMATS)}.")
+    for name in ("camera", "filter"):
+        if getattr(options, name) is not None and name not in format.takes:
+            raise InputError(f"{path} is a {format.name}, which has no {name} to choose: leave --{name} out.")
+    with parsing(path, format.name):
+        return format.read(path, options)

@@ -1,7 +1,10 @@
-"""Any Gymnasium environment with Box spaces, by its id, with flat observations and actions in [-1, 1]."""
+"""Any Gymnasium environment, by its id, with flat observations and actions in [-1, 1]."""
 
 import contextlib
+import importlib
+import math
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +15,7 @@ import gymnasium as gym
 import mujoco
 import numpy as np
 from gymnasium.envs.mujoco import MujocoEnv
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict, Tuple
 
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.system.errors import InputError
@@ -27,7 +30,7 @@ class Bounds:
 
     def to_env(self, action: np.ndarray) -> np.ndarray:
         """A policy's actions in the environment's units."""
-        return self.low + (action + 1.0) * 0.5 * (self.high - self.low)
+        return (self.low + self.high) * 0.5 + (self.high - self.low) * 0.5 * action  # exact where the range is [-1, 1]
 
     def to_policy(self, action: np.ndarray) -> np.ndarray:
         """The environment's actions in a policy's units; an action outside the range becomes its nearest end."""
@@ -37,39 +40,57 @@ class Bounds:
 class FlatEnv:
     """An environment whose observations and actions are vectors.
 
+    Observations of several parts (Dict and Tuple spaces, nested too) are laid end to end.
+
     Args:
         env_id: as `gymnasium.make` takes it; "module:id" imports the module first.
         horizon: longest episode; by default the environment's own limit.
+        options: arguments for the environment's constructor, such as its render mode.
     """
 
-    def __init__(self, env_id: str, horizon: int | None = None) -> None:
-        self.env = make(env_id, horizon)
-        spaces = {"observation": self.env.observation_space, "action": self.env.action_space}
-        for name, space in spaces.items():
-            if not isinstance(space, Box):
-                raise InputError(f"{env_id} has the {name} space {space}: only Box spaces are supported.")
+    def __init__(self, env_id: str, horizon: int | None = None, **options: Any) -> None:
+        self.env = make(env_id, horizon, **options)
         limit = self.env.spec.max_episode_steps if self.env.spec is not None else None
         if limit is None:
             raise InputError(f"{env_id} has no limit of steps: name one with --horizon.")
         self.horizon = limit
-        low, high = (np.ravel(bound).astype(np.float32) for bound in (spaces["action"].low, spaces["action"].high))  # type: ignore[attr-defined]
+        self._boxes = dict(_boxes(self.env.observation_space, env_id))
+        ends = np.cumsum([int(np.prod(box.shape)) for box in self._boxes.values()])
+        starts = [0, *ends[:-1]]
+        self.parts = {name: slice(int(a), int(b)) for name, a, b in zip(self._boxes, starts, ends, strict=True)}
+        """Where each part of an observation lies, by its name ("achieved_goal", "robot/joints"; a single Box: "")."""
+        self.observation_size = int(ends[-1])
+        space = self.env.action_space
+        if not isinstance(space, Box):
+            raise InputError(
+                f"{env_id} has the action space {space}: the agents here choose numbers within bounds (a Box). "
+                "Wrap it so that its actions are a Box, or choose a version of it with continuous actions."
+            )
+        low, high = (np.ravel(bound).astype(np.float32) for bound in (space.low, space.high))
         if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
             raise InputError(f"{env_id} has actions without bounds: wrap it so that every action has a range.")
         self.bounds = Bounds(low, high)
-        self.observation_size = int(np.prod(spaces["observation"].shape or ()))
         self.action_size = len(low)
-        self._action_shape = spaces["action"].shape or ()
+        self.action_shape = space.shape
 
     def reset(self, seed: int) -> np.ndarray:
         """First observation of an episode."""
         observation, _ = self.env.reset(seed=seed)
-        return np.ravel(observation)
+        return self._flat(observation)
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
-        """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated."""
-        applied = np.reshape(self.bounds.to_env(action), self._action_shape)
-        observation, reward, terminated, truncated, _ = self.env.step(applied)
-        return np.ravel(observation), float(reward), bool(terminated), bool(truncated)
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated, info."""
+        applied = np.reshape(self.bounds.to_env(action), self.action_shape)
+        observation, reward, terminated, truncated, info = self.env.step(applied)
+        flat = self._flat(observation)
+        if not (np.isfinite(flat).all() and math.isfinite(reward)):
+            what = "a reward" if np.isfinite(flat).all() else f"an observation (number {np.argmin(np.isfinite(flat))})"
+            name = self.env.spec.id if self.env.spec is not None else "The environment"
+            raise InputError(f"{name} gave {what} that is not finite; nothing of that episode is kept.")
+        return flat, float(reward), bool(terminated), bool(truncated), info
+
+    def _flat(self, observation: Any) -> np.ndarray:
+        return np.concatenate([np.ravel(part) for part in _leaves(self.env.observation_space, observation)])
 
     def require(self, demonstrations: Demonstrations, *, actions: bool) -> None:
         """Raise one clear sentence unless these are demonstrations of this environment, with actions if need be."""
@@ -88,13 +109,87 @@ class FlatEnv:
                 )
 
 
+def flat_observation(observation: Any, parts: Iterable[str]) -> np.ndarray:
+    """An environment's own observation as one vector, its parts by the names that `FlatEnv.parts` gives them."""
+
+    def part(name: str) -> Any:
+        value = observation
+        for key in name.split("/") if name else ():
+            value = value[int(key)] if isinstance(value, tuple) else value[key]
+        return value
+
+    return np.concatenate([np.ravel(part(name)) for name in parts])
+
+
+def _boxes(space: gym.Space[Any], env_id: str, name: str = "") -> Iterator[tuple[str, Box]]:
+    """The parts of an observation space, in order, named by the way to them."""
+    for key, part in _members(space):
+        yield from _boxes(part, env_id, f"{name}/{key}" if name else str(key))
+    if isinstance(space, (Dict, Tuple)):
+        return
+    where = f"{name} of the observation" if name else "the observation"
+    if not isinstance(space, Box):
+        raise InputError(
+            f"{env_id} has {where} in the space {space}: it must be numbers (a Box, or a Dict or Tuple of them). "
+            "Wrap it with gymnasium.wrappers.TransformObservation."
+        )
+    if space.dtype == np.uint8 and len(space.shape) == 3:
+        raise InputError(
+            f"{env_id} has pictures of shape {space.shape} as {where}: the policy sees vectors here. Choose a version "
+            "that observes its state; the reward still sees pictures, from a camera."
+        )
+    yield name, space
+
+
+def _members(space: gym.Space[Any]) -> Iterable[tuple[Any, gym.Space[Any]]]:
+    if isinstance(space, Dict):
+        return space.spaces.items()
+    return enumerate(space.spaces) if isinstance(space, Tuple) else ()
+
+
+def _leaves(space: gym.Space[Any], value: Any) -> Iterator[Any]:
+    """The arrays of an observation, in the order of `_boxes`."""
+    if isinstance(space, (Dict, Tuple)):
+        for key, part in _members(space):
+            yield from _leaves(part, value[key])
+    else:
+        yield value
+
+
 def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any, Any]:
-    """`gymnasium.make`, its errors as one sentence, its checks at every step off."""
+    """`gymnasium.make`, its errors as one sentence, its checks at every step off.
+
+    An environment that takes no render mode is made without: one on MuJoCo needs none to be drawn.
+    """
     mujoco.set_mju_user_warning(_warn)
+    _registered(env_id)
     try:
         return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
+    except TypeError as error:
+        if "render_mode" not in options or "'render_mode'" not in str(error):
+            raise
+        return make(env_id, horizon, **{name: value for name, value in options.items() if name != "render_mode"})
     except (gym.error.Error, ImportError) as error:
         raise InputError(f'There is no Gymnasium environment "{env_id}" here: {error}') from None
+
+
+def require_registered(env_id: str) -> str:
+    """The id of an environment that a file names, if it is registered: what a file names is never imported."""
+    name = env_id.rpartition(":")[2]
+    if not _registered(name):
+        raise InputError(
+            f'The environment "{env_id}" is not registered here, and a file may not import it: name the module that '
+            "registers it with --import MODULE."
+        )
+    return name
+
+
+def _registered(name: str) -> bool:
+    """Whether Gymnasium knows an environment, if need be after gymnasium-robotics and this package have told theirs."""
+    if name not in gym.registry:
+        importlib.import_module("vision_pwil.door_env")
+        importlib.import_module("vision_pwil.envs.adroit")  # brings gymnasium-robotics, quietly
+    return name in gym.registry
 
 
 def follow(env: gym.Env[Any, Any]) -> None:

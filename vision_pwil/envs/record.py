@@ -1,16 +1,13 @@
 """Demonstrations of our own: roll out a policy and keep what it did."""
 
-from collections.abc import Callable
-
 import gymnasium as gym
 import numpy as np
-from tqdm import tqdm
 
 from vision_pwil.demonstrations.episode import Array, Demonstrations, Episode
+from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.progress import progress
 
-Choose = Callable[[Array, int], Array]
-"""A policy: the action for an observation at a step of the episode (some policies see the time)."""
 _REPLAYABLE = ("qpos", "qvel", "door_body_pos")
 
 
@@ -22,7 +19,7 @@ def record(choose: Choose, env: gym.Env, episodes: int, seed: int, only_absorbin
     """
     if episodes < 1:
         raise InputError(f"At least one episode must be recorded, not {episodes}.")
-    numbers = tqdm(range(episodes), desc="recording", unit="episode")
+    numbers = progress(range(episodes), desc="recording", unit="episode")
     recorded = [_rollout(choose, env, seed + number) for number in numbers]
     kept = [episode for episode in recorded if episode.absorbing or not only_absorbing]
     if not kept:

@@ -1,12 +1,14 @@
-"""Frames of the door from a recorded state (qpos and the door's place): no physics, the same picture every time.
+"""Frames of any MuJoCo model from snapshots: no physics, the same picture every time.
 
-The default settings give the view of `gym.make("AdroitHandDoor-v1", render_mode="rgb_array")` without shadows, at
-84x84, several dozen times faster: `python -m benchmarks.rendering` measures each step of the way.
+The default settings give the view of `env.render()` without shadows, at 84x84, dozens of times faster:
+`python -m benchmarks.rendering` measures each step of the way. The sky stays: it costs next to nothing.
 """
 
+import atexit
 import hashlib
 import json
 import weakref
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,57 +20,77 @@ from vision_pwil.system.errors import InputError
 # isort: split
 import mujoco
 
-from vision_pwil.envs.meshes import door_model
+from vision_pwil.envs.meshes import simplify
+from vision_pwil.envs.moment import Moment
 
 _FORMAT = 1  # of the fingerprint: raise it when the same fields come to mean another picture
+_UNUSED = {"camera": None, "smooth": False}  # settings that format 1 was without: named only where they are in use
 
 
 @dataclass(frozen=True)
 class RenderSettings:
-    """Camera, size and quality of a frame: all that decides its pixels, given the state of the door."""
+    """Camera, size and quality of a frame: all that decides its pixels, given an environment and its state.
+
+    The camera is one of the model's own, by name, or looks from a pose; what is not given of it (None) is as the
+    environment's `render()` has it.
+    """
 
     width: int = 84
     """Pixels across (the paper's frames are 84x84)."""
     height: int = 84
     """Pixels down."""
-    lookat: tuple[float, float, float] = (-0.00441817, -0.15030982, 0.20043127)
-    """Point the camera looks at: Gymnasium's median of the geoms' positions at a reset. Gymnasium's x moves with the
-    door's place (this one at half of all resets, up to 6 mm away at the others); here every episode has the same."""
-    distance: float = 1.5
-    """Metres from the camera to that point (AdroitHandDoor's default view)."""
-    azimuth: float = 90.0
-    """Degrees about the vertical (AdroitHandDoor's default view)."""
-    elevation: float = -45.0
-    """Degrees above the horizon, negative when looking down (MuJoCo's default view)."""
+    camera: str | None = None
+    """One of the model's cameras, by its name ("track" follows the robot in Gymnasium's models)."""
+    lookat: tuple[float, float, float] | None = None
+    """Point that the camera looks at."""
+    distance: float | None = None
+    """Metres from the camera to that point."""
+    azimuth: float | None = None
+    """Degrees about the vertical."""
+    elevation: float | None = None
+    """Degrees above the horizon, negative when looking down."""
     shadows: bool = False
     """Cast shadows: pretty, and slow."""
     reflections: bool = False
     """Mirror the scene in shiny surfaces."""
     samples: int = 0
     """Multisampling: smooth edges from so many samples a pixel (`vis.quality.offsamples`); 0 has none."""
+    smooth: bool = True
+    """Soften edges from one pixel to the next, nearly as multisampling does and at a small part of its cost."""
     slices: int = 12
     """Tessellation of round shapes, around (MuJoCo's `vis.quality.numslices`)."""
-    stacks: int = 2
+    stacks: int = 4
     """Tessellation of round shapes, along (`numstacks`)."""
-    quads: int = 4
-    """Tessellation of flat shapes (`numquads`); light is computed at their corners, so 1 changes the table's shade."""
-    triangles: int = 2000
-    """Triangles to draw the hand with, about; 0 draws its meshes whole, with 28,159."""
+    quads: int = 2
+    """Tessellation of flat shapes (`numquads`); light is computed at their corners, so 1 changes a table's shade."""
+    triangles: int = 1200
+    """Triangles to draw all meshes of the scene with, about; 0 draws them whole (the Adroit hand's have 28,159)."""
 
     def __post_init__(self) -> None:
         least = {"width": 1, "height": 1, "samples": 0, "slices": 3, "stacks": 1, "quads": 1, "triangles": 0}
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise InputError(f"The render setting {name} must be at least {value}, not {getattr(self, name)}.")
+        if self.camera is not None and self.pose:
+            raise InputError(
+                f"The camera {self.camera!r} has a pose of its own: leave out {', '.join(self.pose)}, or the camera."
+            )
         # One spelling of a number, so that equal settings have one fingerprint.
-        object.__setattr__(self, "lookat", tuple(float(value) for value in self.lookat))
-        for name in ("distance", "azimuth", "elevation"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+        for name, given in self.pose.items():
+            plain = tuple(float(value) for value in given) if name == "lookat" else float(given)
+            object.__setattr__(self, name, plain)
+
+    @property
+    def pose(self) -> dict[str, Any]:
+        """What is given of the pose."""
+        given = {name: getattr(self, name) for name in ("lookat", "distance", "azimuth", "elevation")}
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def fingerprint(self) -> str:
         """A short name for these very settings, the same on every machine; it travels with frames and encoders."""
-        text = json.dumps({"format": _FORMAT, **asdict(self)}, sort_keys=True)
+        used = {name: value for name, value in asdict(self).items() if name not in _UNUSED or value != _UNUSED[name]}
+        text = json.dumps({"format": _FORMAT, **used}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def require_match(self, fingerprint: str | None, what: str) -> None:
@@ -80,16 +102,27 @@ class RenderSettings:
             )
 
 
-PRETTY = RenderSettings(width=480, height=480, shadows=True, samples=4, slices=28, stacks=16, triangles=0)
+PRETTY = RenderSettings(
+    width=480, height=480, shadows=True, samples=4, smooth=False, slices=28, stacks=16, quads=4, triangles=0
+)
 """Large frames of the same scene, for videos that people watch."""
 
 
-class DoorRenderer:
-    """Draws the door's scene. Holds its own model and OpenGL context, freed by `close` or at the end of a `with`."""
+class Renderer:
+    """Draws a model from snapshots. Holds its own copy of the model and an OpenGL context, freed by `close`.
 
-    def __init__(self, settings: RenderSettings | None = None) -> None:
-        self.settings = settings = settings or RenderSettings()
-        self.model = door_model(settings.triangles)
+    Args:
+        model: the model; it stays as it is.
+        settings: with a camera or a whole pose.
+        flags: MuJoCo's visual options (`mjtVisFlag`) that differ from its defaults.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, settings: RenderSettings, flags: Mapping[int, bool] | None = None
+    ) -> None:
+        self.settings = settings
+        self._camera = _camera(model, settings)
+        self.model, self._frames = simplify(model, settings.triangles)
         visual = self.model.vis
         visual.global_.offwidth, visual.global_.offheight = settings.width, settings.height
         visual.quality.offsamples = settings.samples
@@ -98,53 +131,63 @@ class DoorRenderer:
         if not settings.shadows:
             visual.quality.shadowsize = 0
         self._data = mujoco.MjData(self.model)
-        self._door = self.model.body("frame").id
+        self._moment = Moment(self.model, self._data)
+        # The fields of the last snapshot, its geoms among them, and where those are in the simplified model.
+        self._fields, self._geoms = np.empty(0), np.empty(0)
+        self._placed = (np.empty((0, 3)), np.empty((0, 4)))
         self._context = opengl.context(settings.width, settings.height)
         self._context.make_current()
         self._resources = mujoco.MjrContext(self.model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._resources)
         self._free = weakref.finalize(self, _free, self._context, self._resources)
-        self._free.atexit = False  # the display may be gone by then, and all of it goes with the process
+        # At exit before MuJoCo closes the display: exit handlers run last in, first out, and its own is in by now.
+        self._free.atexit = False
+        atexit.register(self._free)
         self._viewport = mujoco.MjrRect(0, 0, settings.width, settings.height)
-        self._camera = mujoco.MjvCamera()
-        self._camera.lookat[:] = settings.lookat
-        self._camera.distance, self._camera.azimuth = settings.distance, settings.azimuth
-        self._camera.elevation = settings.elevation
         self._option, self._perturb = mujoco.MjvOption(), mujoco.MjvPerturb()
-        self._scene = mujoco.MjvScene(self.model, self.model.ngeom + self.model.nsite)
-        flags = mujoco.mjtRndFlag
-        self._scene.flags[flags.mjRND_SHADOW] = settings.shadows
-        self._scene.flags[flags.mjRND_REFLECTION] = settings.reflections
-        for unused in (flags.mjRND_SKYBOX, flags.mjRND_FOG, flags.mjRND_HAZE):
-            self._scene.flags[unused] = False
-        mujoco.mj_forward(self.model, self._data)  # places the lamp, once and for all
+        for flag, value in (flags or {}).items():
+            self._option.flags[flag] = value
+        self._scene = mujoco.MjvScene(self.model, 1000 + self.model.ngeom + self.model.nsite + self.model.nwrap)
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = settings.shadows
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = settings.reflections
 
-    def render(self, qpos: np.ndarray, door_body_pos: np.ndarray) -> np.ndarray:
-        """The frame (height, width, 3) of one state."""
-        return self.render_many(np.asarray(qpos)[None], door_body_pos)[0]
-
-    def render_many(self, qpos: np.ndarray, door_body_pos: np.ndarray) -> np.ndarray:
-        """The frames (n, height, width, 3) of n states; the door's place is one for all (3,) or one for each (n, 3)."""
-        qpos = np.asarray(qpos, dtype=np.float64)
-        if qpos.ndim != 2 or qpos.shape[1] != self.model.nq or not np.isfinite(qpos).all():
-            raise InputError(f"A frame needs {self.model.nq} finite joint positions (qpos), not shape {qpos.shape}.")
-        places = np.asarray(door_body_pos, dtype=np.float64)
-        if places.shape not in ((3,), (len(qpos), 3)) or not np.isfinite(places).all():
-            raise InputError(f"The door's place (door_body_pos) is 3 finite numbers, not shape {places.shape}.")
-        places = np.broadcast_to(places, (len(qpos), 3))
+    def draw(self, snapshots: np.ndarray) -> np.ndarray:
+        """The frames (n, height, width, 3) of n snapshots of the model."""
+        snapshots = np.asarray(snapshots, dtype=np.float64)
+        if snapshots.ndim != 2 or snapshots.shape[1] != self._moment.size or not np.isfinite(snapshots).all():
+            raise InputError(
+                f"A frame needs a snapshot of {self._moment.size} finite numbers, not shape {snapshots.shape}: "
+                "was it taken in another environment?"
+            )
         if not self._free.alive:
-            raise InputError("This renderer is closed: make another.")
+            raise InputError("This camera is closed: open another.")
         self._context.make_current()
-        frames = np.empty((len(qpos), self.settings.height, self.settings.width, 3), np.uint8)
-        for frame, position, place in zip(frames, qpos, places, strict=True):
-            self._data.qpos[:] = position
-            self.model.body_pos[self._door] = place
+        frames = np.empty((len(snapshots), self.settings.height, self.settings.width, 3), np.uint8)
+        for frame, snapshot in zip(frames, snapshots, strict=True):
+            self._place(snapshot)
             self._draw(frame)
-        # OpenGL's first row is the lowest.
-        return np.ascontiguousarray(frames[:, ::-1])
+        frames = np.ascontiguousarray(frames[:, ::-1])  # OpenGL's first row is the lowest
+        return _smoothed(frames) if self.settings.smooth else frames
+
+    def _place(self, snapshot: np.ndarray) -> None:
+        """Put the model in the moment of the snapshot."""
+        fields = snapshot[self._moment.fields]
+        if np.array_equal(fields, self._fields):  # mostly so within an episode
+            self._moment.write(snapshot, fields=False)
+            return
+        self._moment.write(snapshot)
+        self._fields = fields.copy()
+        geoms = np.concatenate([snapshot[self._moment.parts[name]] for name in ("geom_pos", "geom_quat")])
+        if not np.array_equal(geoms, self._geoms):
+            placed = self._frames.place(self.model.geom_pos, self.model.geom_quat)
+            self._geoms, self._placed = geoms, placed
+        self.model.geom_pos[:], self.model.geom_quat[:] = self._placed
 
     def _draw(self, frame: np.ndarray) -> None:
         mujoco.mj_kinematics(self.model, self._data)
+        mujoco.mj_comPos(self.model, self._data)  # for cameras that follow a centre of mass
+        mujoco.mj_camlight(self.model, self._data)
+        mujoco.mj_tendon(self.model, self._data)
         mujoco.mjv_updateScene(
             self.model, self._data, self._option, self._perturb, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene
         )
@@ -155,11 +198,38 @@ class DoorRenderer:
         """Free the OpenGL context."""
         self._free()
 
-    def __enter__(self) -> "DoorRenderer":
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def _camera(model: mujoco.MjModel, settings: RenderSettings) -> mujoco.MjvCamera:
+    camera = mujoco.MjvCamera()
+    if settings.camera is None:
+        camera.lookat[:], camera.distance = settings.lookat, settings.distance
+        camera.azimuth, camera.elevation = settings.azimuth, settings.elevation
+        return camera
+    camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+    camera.fixedcamid = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, settings.camera)
+    if camera.fixedcamid < 0:
+        names = [model.camera(number).name for number in range(model.ncam)]
+        raise InputError(f"The model has no camera {settings.camera!r}; it has {', '.join(names) or 'none'}.")
+    return camera
+
+
+def _smoothed(frames: np.ndarray) -> np.ndarray:
+    """Every pixel with an eighth of its neighbours on either side, and then of those above and below."""
+    smooth = np.empty_like(frames)
+    for frame, out in zip(frames, smooth, strict=True):  # one by one: a frame fits the processor's cache
+        sums = frame.astype(np.uint16)
+        for axis in (0, 1):
+            lines = sums.swapaxes(0, axis)  # at the border a pixel is its own neighbour
+            sums = 6 * sums
+            total = sums.swapaxes(0, axis)
+            total[1:] += lines[:-1]
+            total[:-1] += lines[1:]
+            total[0] += lines[0]
+            total[-1] += lines[-1]
+        sums += 32  # to round
+        sums >>= 6
+        out[:] = sums
+    return smooth
 
 
 def _free(context: Any, resources: mujoco.MjrContext) -> None:

@@ -36,21 +36,21 @@ class GreedyCoupling:
     """
 
     def __init__(self, atoms: ArrayLike, horizon: int, weights: ArrayLike | None = None, *, support: bool = False):
-        self.atoms = np.ascontiguousarray(atoms, dtype=np.float64)
+        self.atoms = np.array(atoms, dtype=np.float64, order="C")  # a copy: nobody changes what was checked
         if self.atoms.ndim != 2 or self.atoms.size == 0:
             raise InputError(
                 f"The demonstrations are empty or not a table: expected atoms of shape (D, d), got {self.atoms.shape}."
             )
-        if not np.isfinite(self.atoms).all():
-            bad = int(np.flatnonzero(~np.isfinite(self.atoms).all(axis=1))[0])
+        if not (fine := _measurable(self.atoms)).all():
             raise InputError(
-                f"The demonstrations hold a value that is not finite, first in atom {bad}: remove or mend it."
+                "The demonstrations hold a value that is not finite, or beyond 1e150 where distances overflow, "
+                f"first in atom {int(np.argmin(fine))}: remove or mend it."
             )
-        if int(horizon) != horizon or horizon < 1:
-            raise InputError(f"The horizon must be a positive whole number of steps, got {horizon}.")
+        if not hasattr(horizon, "__index__") or horizon < 1:
+            raise InputError(f"The horizon must be a positive whole number of steps, got {horizon!r}.")
         self.horizon = int(horizon)
         self.weights = _whole_weights(weights, len(self.atoms))
-        self.units = int(self.weights.sum())  # N: units that a step carries
+        self.units = sum(self.weights.tolist())  # N: units that a step carries; Python's integers do not wrap
         if self.units * self.horizon >= 2**62:
             raise InputError(
                 f"The weights sum to {self.units}, too large to count exactly with a horizon of {horizon}."
@@ -115,9 +115,7 @@ class GreedyCoupling:
             *self._ledger,
         )
         if cost < 0:
-            raise InputError(
-                f"The agent's point at step {self.elapsed} is not finite: check the environment and policy."
-            )
+            raise self._not_measurable(self.elapsed)
         self.elapsed += 1
         self._last = point
         return cost / (self.units * self.horizon)
@@ -129,8 +127,8 @@ class GreedyCoupling:
         where = self._last if point is None else np.asarray(point, dtype=np.float64)
         if where.shape != self._centre.shape:
             raise self._wrong_dimension(where.shape)
-        if not np.isfinite(where).all():
-            raise InputError("The point of the absorbing steps is not finite: check the demonstrations.")
+        if not _measurable(where):
+            raise InputError("The point of the absorbing steps is not finite or too large: check the demonstrations.")
         return self._block(where[None], self.horizon - self.elapsed)
 
     def episode(
@@ -147,11 +145,8 @@ class GreedyCoupling:
             raise InputError("The episode has no step: give at least one point.")
         if len(points) > self.horizon:
             raise self._too_long(len(points))
-        finite = np.isfinite(points).all(axis=1)
-        if not finite.all():
-            raise InputError(
-                f"The agent's point at step {int(np.argmin(finite))} is not finite: check the environment and policy."
-            )
+        if not (fine := _measurable(points)).all():
+            raise self._not_measurable(int(np.argmin(fine)))
         self.reset()
         costs = [self._block(points[i : i + _STEPS]) for i in range(0, len(points), _STEPS)]
         if absorbing:
@@ -181,17 +176,28 @@ class GreedyCoupling:
             "raise the horizon or reset at the end of each episode."
         )
 
+    def _not_measurable(self, step: int) -> InputError:
+        return InputError(
+            f"The agent's point at step {step} is not finite or too large: check the environment and policy."
+        )
+
     def _wrong_dimension(self, shape: tuple[int, ...]) -> InputError:
         return InputError(
             f"A point has shape {shape} but the demonstrations' atoms have {len(self._centre)} dimensions."
         )
 
 
+def _measurable(points: Floats) -> NDArray[np.bool_]:
+    """Whether distances to each point can be computed: its numbers are finite, and their squares do not overflow."""
+    return np.asarray((np.abs(points) <= kernels.WIDEST).all(axis=-1))
+
+
 def _whole_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64]:
     if weights is None:
         return np.ones(count, dtype=np.int64)
     given = np.asarray(weights)
-    whole = given.astype(np.int64) if np.issubdtype(given.dtype, np.number) and np.isfinite(given).all() else None
-    if given.shape != (count,) or whole is None or not (whole == given).all() or (whole < 1).any():
-        raise InputError(f"Atom weights must be {count} positive whole numbers, one per atom.")
-    return whole
+    # Compared before they are converted: a number that int64 does not hold would become another one.
+    whole = given.dtype.kind in "iuf" and given.shape == (count,) and bool(((given >= 1) & (given < 2**62)).all())
+    if not whole or (given != np.floor(given)).any():
+        raise InputError(f"Atom weights must be {count} positive whole numbers below 2**62, one per atom.")
+    return given.astype(np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 BLOCK = 32  # atoms rejected together
+WIDEST = 1e150  # no coordinate is larger: squared distances could overflow
 LARGEST = 1e15  # beyond this norm float32 bounds could overflow, and every atom is measured instead
 
 
@@ -179,9 +180,9 @@ def couple_step(
     squares,
     heap,
 ):
-    """Couple one step; return its cost in units, or -1 where the point is not finite."""
+    """Couple one step; return its cost in units, or -1 where the point is not finite or too large."""
     for k in range(point.shape[0]):
-        if not np.isfinite(point[k]):
+        if not abs(point[k]) <= WIDEST:  # also true of NaN
             return -1.0
     point_bound = _bound_point(point, centre, row, atom_norm, slack)
     _bound_atoms(columns, row, bounds)

@@ -2,10 +2,9 @@
 
 Every metric here is a map into a space where the distance is Euclidean, so a metric is one call: points in, features
 out. Standardised Euclidean is PWIL's, plain Euclidean its ablation PWIL-L2; leaving the action out of the points gives
-PWIL-state; and the L2 distance of embeddings is the learned metric of the pixel experiment.
+PWIL-state. Between embeddings of frames, plain Euclidean is the learned metric of the pixel experiment.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,39 +41,33 @@ class StandardizedEuclidean:
     to divide by and counts in its own unit: leaving it would hide an agent that does change it.
 
     One that hardly changes is another matter: an expert that holds a joint against its stop, give or take 0.001 rad,
-    is hundreds of deviations away from everything else. `least` bounds the deviation from below (not in the paper).
+    is hundreds of standard deviations away from everything else. `min_std` bounds them from below (not in the paper).
     """
 
-    deviation: NDArray[np.float64]
+    std: NDArray[np.float64]
 
     @classmethod
-    def of(cls, atoms: ArrayLike, least: float = 0.0) -> "StandardizedEuclidean":
-        """Take the standard deviations of the demonstrations' points (n, d), or `least` where they are less."""
+    def of(cls, atoms: ArrayLike, min_std: float = 0.0) -> "StandardizedEuclidean":
+        """Take the standard deviations of the demonstrations' points (n, d), or `min_std` where they are less."""
         atoms = np.asarray(atoms, dtype=np.float64)
         if atoms.ndim != 2 or atoms.size == 0:
             raise InputError(
                 f"The demonstrations are empty or not a table: expected points of shape (n, d), got {atoms.shape}."
             )
-        deviation = atoms.std(axis=0)
-        return cls(np.where(deviation > CONSTANT, np.maximum(deviation, least), 1.0))
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not finite, and refused next
+            std = atoms.std(axis=0)
+        if not np.isfinite(std).all():
+            raise InputError(
+                "The demonstrations hold values that are not finite, or too large for a standard deviation, in"
+                f" dimension {int(np.argmin(np.isfinite(std)))}: remove or mend them."
+            )
+        return cls(np.where(std > CONSTANT, np.maximum(std, min_std), 1.0))
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Divide each dimension by its deviation."""
+        """Divide each dimension by its standard deviation."""
         points = np.asarray(points, dtype=np.float64)
-        if points.shape[-1:] != self.deviation.shape:
+        if points.shape[-1:] != self.std.shape:
             raise InputError(
-                f"A point has shape {points.shape} but the demonstrations have {len(self.deviation)} dimensions."
+                f"A point has shape {points.shape} but the demonstrations have {len(self.std)} dimensions."
             )
-        return points / self.deviation
-
-
-@dataclass(frozen=True)
-class EmbeddingL2:
-    """L2 distance between embeddings of frames (section "Door Opening Task")."""
-
-    embed: Callable[[NDArray[np.uint8]], NDArray[np.floating]]
-    """Maps frames (n, height, width, 3) to embeddings (n, d), for example `Encoder.embed`."""
-
-    def __call__(self, points: NDArray[np.uint8]) -> NDArray[np.floating]:
-        """Embed one frame or many."""
-        return self.embed(points) if points.ndim == 4 else self.embed(points[None])[0]
+        return points / self.std

@@ -2,7 +2,11 @@
 
 import logging
 import os
+import shlex
+import shutil
+import signal
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -40,13 +44,51 @@ def connected(search: Search) -> Iterator[None]:
         raise InputError('Sweeps need Ray, which is not installed: pip install "vision-pwil[sweeps]".') from None
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
         _initialise(search, folder)
+        # Ray would end without letting the trials save.
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         try:
             most = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
             if most < search.cpus_per_trial:
                 raise InputError(f"A trial takes {search.cpus_per_trial} cores, and no node has more than {most:.0f}.")
-            yield
+            with _tidied_if_killed(folder):
+                yield
         finally:
             ray.shutdown()
+
+
+@contextmanager
+def _tidied_if_killed(folder: str) -> Iterator[None]:
+    """Have a process wait that, should this one be killed, removes Ray's files and ends its agents.
+
+    Ray's other processes die with this one; its agents, which the raylet starts, else go on for a minute.
+    """
+    agents = [pid for child in _children("self") for pid in _children(child) if _title(pid).endswith("Agent")]
+    script = f"read _; kill -KILL {' '.join(agents)}; rm -rf {shlex.quote(folder)}"  # read ends when this process does
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(
+        ["sh", "-c", script], stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, start_new_session=True
+    ) as waiting:
+        try:
+            yield
+        finally:
+            waiting.kill()
+
+
+def _children(pid: str) -> list[str]:
+    """Process ids."""
+    return [child for file in Path(f"/proc/{pid}/task").glob("*/children") for child in _read(file).split()]
+
+
+def _title(pid: str) -> str:
+    return _read(Path(f"/proc/{pid}/cmdline")).strip("\0 ")
+
+
+def _read(file: Path) -> str:
+    """A file of /proc; nothing where its process has ended."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
 
 
 def _initialise(search: Search, folder: str) -> None:
@@ -67,6 +109,10 @@ def _initialise(search: Search, folder: str) -> None:
             ray.init("local", num_cpus=search.cpus or os.cpu_count(), **options)
             return
         except Exception as error:  # what Ray raises is no more specific
+            if "AF_UNIX path length" in str(error):
+                raise InputError(
+                    f"{folder} is too long a path for Ray's sockets: set TMPDIR to a shorter one."
+                ) from None
             if "timed out" not in str(error):
                 raise
             print(f"Ray gave up starting (attempt {attempt + 1} of {_STARTS}).", file=sys.stderr)
@@ -86,9 +132,11 @@ def run(search: Search, trials: Sequence[Trial], live: LiveTable) -> dict[Path, 
     """Run the trials; return what those that failed had to say."""
     from ray import tune
 
-    from vision_pwil.sweep.worker import Worker
+    from vision_pwil.sweep.runner import TrialRunner
 
     logging.getLogger("ray").setLevel(logging.CRITICAL)
+    for left in search.out.glob(".tune-*"):  # of a sweep that was killed
+        shutil.rmtree(left, ignore_errors=True)
     complaints: dict[Path, str] = {}
 
     class Watch(tune.Callback):
@@ -114,7 +162,7 @@ def run(search: Search, trials: Sequence[Trial], live: LiveTable) -> dict[Path, 
 
     with tempfile.TemporaryDirectory(dir=search.out, prefix=".tune-", ignore_cleanup_errors=True) as storage:
         tune.Tuner(
-            tune.with_resources(Worker, {"cpu": search.cpus_per_trial}),
+            tune.with_resources(TrialRunner, {"cpu": search.cpus_per_trial}),
             param_space={
                 "trial": tune.grid_search(list(trials)),
                 "cpus": search.cpus_per_trial,

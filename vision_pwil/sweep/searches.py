@@ -1,7 +1,6 @@
 """The searches as data: which options take which values, of which command, ranked by which numbers."""
 
 import math
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -9,14 +8,13 @@ from itertools import product
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from vision_pwil.demonstrations.archive import Archive
+from vision_pwil.demonstrations.returns import expert_return
 from vision_pwil.sweep.trial import Setting, Trial
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Row
 from vision_pwil.tcc import grid
 
 TEN_SEEDS = tuple(range(10))
-ENVIRONMENTS = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "Reacher-v5", "Walker2d-v5")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +31,7 @@ class Search:
     cpus_per_trial: int = 1
     """Cores that each trial takes."""
     retries: int = 3
-    """How often a trial may lose its worker (or be killed) and go on elsewhere from its checkpoint."""
+    """How often a trial may be lost with its node (or be killed) and go on elsewhere from its checkpoint."""
     seeds: tuple[int, ...] = (0,)
     """Every setting is tried with each of these seeds."""
 
@@ -78,7 +76,7 @@ class TccPaperGrid(Search):
     """The paper's search for an encoder (appendix "Embedding"), ranked by the validation videos' Kendall's tau."""
 
     demos: Path
-    """Demonstrations, as in `python -m vision_pwil.tcc.train`."""
+    """Demonstrations, as in `vision-pwil encoder train`."""
     out: Path = Path("runs/sweeps/tcc-paper-grid")
     recipe: Literal["paper", "default"] = "paper"
     """Where the settings that are not searched over come from."""
@@ -174,7 +172,7 @@ class LocomotionPaper(Search):
     cpus_per_trial: int = 2
     """Cores that each trial takes: it plays and learns side by side."""
     seeds: tuple[int, ...] = TEN_SEEDS
-    envs: tuple[str, ...] = ENVIRONMENTS
+    envs: tuple[str, ...] = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "Reacher-v5", "Walker2d-v5")
     """Environments."""
     num_demos: tuple[int, ...] = (1, 4, 11)
     """Demonstrations to learn from."""
@@ -191,7 +189,7 @@ class LocomotionPaper(Search):
     def measured(self, trial: Trial) -> list[Row]:
         """The curve, with the task's return over the expert's where the file of the demonstrations tells that."""
         file = self._file(str(trial.settings["env"]))
-        expert = expert_return(file) if file else None
+        expert = _expert_return(file) if file else None
         return [{**row, "of_expert": share(row["task_return"], expert)} for row in trial.curve()]
 
     def _file(self, env: str) -> Path | None:
@@ -203,16 +201,6 @@ class LocomotionPaper(Search):
         return files[0]
 
 
-@cache
-def expert_return(path: Path) -> float | None:
-    """The mean of `returns` in a file of demonstrations; None where it does not tell them."""
-    if not zipfile.is_zipfile(path):
-        return None
-    with zipfile.ZipFile(path) as file:
-        archive = Archive(file)
-        return float(archive["returns"].mean()) if "returns" in archive else None
-
-
 def share(achieved: float, expert: float | None) -> float:
     """Return over the expert's, 1 being as good; of negative returns (Reacher's) the inverse, so that higher is better.
 
@@ -221,6 +209,9 @@ def share(achieved: float, expert: float | None) -> float:
     if not expert:
         return math.nan
     return achieved / expert if expert > 0 else expert / min(achieved, -1e-9)
+
+
+_expert_return = cache(expert_return)  # asked for at every redrawing of the live table
 
 
 def _flag(name: str) -> str:

@@ -1,13 +1,12 @@
 """A trial: one command of this package, the run directory it continues, and how far it has come."""
 
-import json
 import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from vision_pwil.system.files import write_text
-from vision_pwil.system.run import Row, read_curve, read_json
+from vision_pwil.system.files import read_json, write_json
+from vision_pwil.system.run import Row, read_curve
 
 Setting = int | float | str
 _BAR = re.compile(r"(\d+%)\|[^\r\n]*\[[^<\r\n]*<([^,\r\n]+)")  # of tqdm: the share that is done, and the time left
@@ -53,7 +52,7 @@ class Trial:
 
     def finish(self) -> None:
         """Note, when the command has ended well, which one it was: another (with more steps, say) is to be run."""
-        write_text(self.folder / "trial.json", json.dumps({"arguments": self.arguments}, indent=2) + "\n")
+        write_json(self.folder / "trial.json", {"arguments": self.arguments})
 
     def curve(self) -> list[Row]:
         """The measurements so far."""

@@ -3,16 +3,22 @@
 import io
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import imageio.v3 as imageio
 import numpy as np
-from tensorboard.compat.proto.summary_pb2 import Summary
-from torch.utils.tensorboard import SummaryWriter
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 LAYOUT: dict[str, dict[str, tuple[str, ...]]] = {
     "Imitation": {
-        "imitation return": ("eval/return",),
-        "Wasserstein distance, and its greedy bound": ("eval/w1", "eval/greedy_w1"),
+        "imitation return, and that of held-out demonstrations": ("eval/return", "held_out/return"),
+        "Wasserstein distance, its greedy bound, and that of held-out demonstrations": (
+            "eval/w1",
+            "eval/greedy_w1",
+            "held_out/w1",
+        ),
         "success on the door: opened, and 1.35 rad": ("eval/opened", "eval/success"),
         "the task's own return": ("eval/task_return",),
     },
@@ -44,8 +50,10 @@ TensorBoard merges the layouts of all runs in a folder by their titles: this one
 """
 
 
-def open_writer(folder: Path, step: int) -> SummaryWriter:
+def open_writer(folder: Path, step: int) -> "SummaryWriter":
     """A writer of events with the layout; where a run goes on from `step`, what was written after it is hidden."""
+    from torch.utils.tensorboard import SummaryWriter  # imports slowly
+
     writer = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
     # TensorBoard takes tags as regular expressions and matches their beginnings: `$` keeps train/loss from more.
     charts = {
@@ -69,6 +77,8 @@ class Board:
 
     def video(self, tag: str, gif: bytes, shape: tuple[int, int], step: int) -> None:
         """An animated GIF; TensorBoard plays it as an image."""
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
         image = Summary.Image(height=shape[0], width=shape[1], colorspace=3, encoded_image_string=gif)
         self._writer._get_file_writer().add_summary(Summary(value=[Summary.Value(tag=tag, image=image)]), step)
 

@@ -2,18 +2,32 @@
 
 import csv
 import fcntl
+import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import write_text
+from vision_pwil.system.files import (
+    DAMAGED,
+    NO_CHECKSUM,
+    parsing,
+    read_json,
+    read_text,
+    remove_unfinished,
+    write_json,
+    write_text,
+)
 
 Row = dict[str, float]
 LATEST, BEST = "policy.safetensors", "best.safetensors"
 """The policy of the last evaluation, and that of the evaluation with the highest return under the run's own reward."""
+
+
+EVALUATIONS = {LATEST: "evaluation.json", BEST: "evaluation-best.json"}
+"""Where the outcome of playing these policies is kept."""
 
 
 class Run:
@@ -37,6 +51,7 @@ class Run:
             raise InputError(
                 f"Another process is using the run directory {self.path}: wait for it or choose another."
             ) from None
+        remove_unfinished(self.path)
         self.checkpoint = self.path / "checkpoint.safetensors"
         self.policy = self.path / LATEST
         self.best = self.path / BEST
@@ -57,19 +72,15 @@ class Run:
                     f"{self.path} holds a run with {name} = {old.get(name)!r}, not {new.get(name)!r}: "
                     "continue it with its own settings, or choose another directory."
                 )
-        write_text(path, json.dumps(config, indent=2) + "\n")
+        write_json(path, config)
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write the run's outcome."""
-        write_text(self.path / "summary.json", json.dumps(summary, indent=2) + "\n")
+        write_json(self.path / "summary.json", summary)
 
-    def write_curve(self, rows: list[Row]) -> None:
+    def write_curve(self, rows: Sequence[Row]) -> None:
         """Write the evaluations so far, one row each."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]) if rows else ["step"])
-        writer.writeheader()
-        writer.writerows(rows)
-        write_text(self.path / "curve.csv", text.getvalue())
+        write_curve(self.path, rows)
 
     def read_curve(self) -> list[Row]:
         """The evaluations so far."""
@@ -86,21 +97,38 @@ class Run:
         self.close()
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file."""
-    try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}); is this a run directory?") from None
+def write_curve(path: Path, rows: Sequence[Row]) -> None:
+    """Write the learning curve of a run directory, once it has a row.
+
+    The last column, `checksum`, is the same in every row: it covers the whole table, so that a row that is gone is
+    noticed too, and any tool that reads CSV reads this one.
+    """
+    if not rows:
+        return
+    cells = [list(rows[0]), *([str(row[name]) for name in rows[0]] for row in rows)]
+    last = ["checksum", *[_checksum(cells)] * len(rows)]
+    text = io.StringIO()
+    csv.writer(text).writerows([*line, end] for line, end in zip(cells, last, strict=True))
+    write_text(path / "curve.csv", text.getvalue())
 
 
 def read_curve(path: Path) -> list[Row]:
     """The learning curve of a run directory."""
-    try:
-        with (path / "curve.csv").open(newline="") as file:
-            return [{name: _number(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{path} has no readable curve.csv ({error}); is this a run directory?") from None
+    if not (path / "curve.csv").exists():
+        raise InputError(f"{path} has no curve.csv: is this a run directory, and has it had its first evaluation?")
+    with parsing(path / "curve.csv", "learning curve"):
+        lines = list(csv.reader(read_text(path / "curve.csv").splitlines(), strict=True))
+        names = lines[0][:-1] if lines else []
+        if len(lines) < 2 or lines[0][-1] != "checksum":
+            raise InputError(NO_CHECKSUM)
+        cells = [line[:-1] for line in lines]
+        if {line[-1] for line in lines[1:]} != {_checksum(cells)}:
+            raise InputError(DAMAGED)
+        return [dict(zip(names, map(_number, row), strict=True)) for row in cells[1:]]
+
+
+def _checksum(cells: list[list[str]]) -> str:
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
 
 
 def _number(text: str) -> float:

@@ -2,7 +2,7 @@
 
 The wheels of torchvision link CUDA; beside a CPU torch their operators do not load, and `import torchvision` fails
 on the missing schema of `nms`. Nothing here uses those operators: declaring the two schemas is enough for the
-transforms and the image utilities. Import `transforms` and `make_grid` from here, never from torchvision itself.
+transforms and the image utilities. Import `functional` and `make_grid` from here, never from torchvision itself.
 """
 
 import torch
@@ -16,7 +16,7 @@ except RuntimeError:
     for _name in ("nms", "qnms"):
         _library.define(f"{_name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
-from torchvision.transforms import v2 as transforms  # noqa: E402
+from torchvision.transforms.v2 import functional  # noqa: E402
 from torchvision.utils import make_grid  # noqa: E402
 
-__all__ = ["make_grid", "transforms"]
+__all__ = ["functional", "make_grid"]

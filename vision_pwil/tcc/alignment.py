@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import kendalltau
 
 
 def distances(u: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -26,6 +25,8 @@ def typical_distance(held_out: Sequence[np.ndarray], training: Sequence[np.ndarr
 
 def pair_tau(u: np.ndarray, v: np.ndarray) -> float:
     """Kendall's tau between the order of u's frames and of their nearest neighbours in v; 0 for a constant match."""
+    from scipy.stats import kendalltau  # imports slowly
+
     tau = kendalltau(np.arange(len(u)), nearest(u, v)).statistic
     return 0.0 if np.isnan(tau) else float(tau)
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch.utils.tensorboard import SummaryWriter
 
 from vision_pwil.tcc import pictures
 from vision_pwil.tcc.alignment import nearest
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 Videos = Sequence[np.ndarray]
 
@@ -16,7 +19,7 @@ _PAIRS = 3  # shown of the validation videos
 _SPRITES = 600  # frames in the projector, whose thumbnails make one image
 
 
-def write_alignment(writer: SummaryWriter, videos: Videos, embedded: Videos, step: int) -> None:
+def write_alignment(writer: "SummaryWriter", videos: Videos, embedded: Videos, step: int) -> None:
     """Aligned frame strips and distance matrices of the first few neighbouring pairs."""
     for i, j in list(pairwise(range(len(videos))))[:_PAIRS]:
         strip = pictures.strip(videos[i], videos[j], nearest(embedded[i], embedded[j]))
@@ -25,7 +28,7 @@ def write_alignment(writer: SummaryWriter, videos: Videos, embedded: Videos, ste
         writer.add_figure(f"distances/{i}-{j}", figure, step, close=False)
 
 
-def write_projector(writer: SummaryWriter, videos: Videos, embedded: Videos, step: int) -> None:
+def write_projector(writer: "SummaryWriter", videos: Videos, embedded: Videos, step: int) -> None:
     """The embedded frames with thumbnails, video and time, for TensorBoard's projector."""
     every = -(-sum(map(len, videos)) // _SPRITES)
     labels = [[str(number), str(t)] for number, video in enumerate(videos) for t in range(0, len(video), every)]

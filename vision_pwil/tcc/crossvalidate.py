@@ -1,17 +1,17 @@
-"""Tau by cross-validation: the same training for every fold, since the videos that choose an encoder flatter it.
+"""Tau by cross-validation: the same training for every fold, since the videos that select an encoder flatter it.
 
-`python -m vision_pwil.tcc.crossvalidate --demos ... --out ...` takes every option of `vision_pwil.tcc.train`.
+`vision-pwil encoder crossvalidate --demos ... --out ...` takes every option of `vision-pwil encoder train`.
 """
 
 import csv
 from dataclasses import replace
 from statistics import mean, stdev
 
-from vision_pwil.system.cli import run
 from vision_pwil.system.files import replacing
 from vision_pwil.system.run import Row
 from vision_pwil.tcc import pictures
-from vision_pwil.tcc.train import TrainConfig, configured, train
+from vision_pwil.tcc.sampling import held_out_count
+from vision_pwil.tcc.train import TrainConfig, train
 from vision_pwil.tcc.videos import read_videos
 
 COLUMNS = ("fold", "held_out", "best_updates", "tau_train", "tau_validation", "tau_train_last", "tau_validation_last")
@@ -21,8 +21,9 @@ def crossvalidate(config: TrainConfig) -> list[dict[str, float | str]]:
     """Train on every fold; one row each. "Last" is the encoder after the last update, which no video chose."""
     rows: list[dict[str, float | str]] = []
     curves: dict[str, list[Row]] = {}
-    for fold in range(len(read_videos(config.demos)) // config.validation):
-        session = train(replace(config, fold=fold, out=config.out / f"fold-{fold}"))
+    demonstrations = read_videos(config.demos)
+    for fold in range(len(demonstrations) // (config.validation or held_out_count(len(demonstrations)))):
+        session = train(replace(config, fold=fold, out=config.out / f"fold-{fold}"), demonstrations)
         best, last = session.best, session.rows[-1]
         assert best is not None  # a session that ended has measured tau
         values = (best["updates"], best["tau_train"], best["tau_validation"], last["tau_train"], last["tau_validation"])
@@ -36,14 +37,11 @@ def crossvalidate(config: TrainConfig) -> list[dict[str, float | str]]:
     return rows
 
 
-def _command(config: TrainConfig) -> None:
+def main(config: TrainConfig) -> None:
+    """Cross-validate, and say what came out."""
     rows = crossvalidate(config)
     for name in COLUMNS[3:]:
         taus = [float(row[name]) for row in rows]
         if len(taus) > 1:
             print(f"{name}: mean {mean(taus):.4f}, standard deviation {stdev(taus):.4f}, least {min(taus):.4f}")
     print(f"The folds are in {config.out / 'folds.csv'}, their curves in {config.out / 'curves.png'}.")
-
-
-if __name__ == "__main__":
-    run(configured(_command))

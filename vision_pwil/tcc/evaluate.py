@@ -1,4 +1,4 @@
-"""Tau of a saved encoder, and pictures of its alignment: `python -m vision_pwil.tcc.evaluate --encoder ...`."""
+"""Tau of a saved encoder, and pictures of its alignment: `vision-pwil encoder evaluate --encoder ...`."""
 
 from dataclasses import dataclass
 from itertools import permutations
@@ -6,12 +6,11 @@ from pathlib import Path
 
 import imageio.v3 as imageio
 import numpy as np
-from tqdm import tqdm
 
 from vision_pwil.encoder import Encoder
-from vision_pwil.system.cli import run
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
+from vision_pwil.system.progress import progress
 from vision_pwil.tcc import pictures
 from vision_pwil.tcc.alignment import nearest, tau_matrix
 from vision_pwil.tcc.videos import read_videos
@@ -45,8 +44,8 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
             " them alike, or train the encoder again."
         )
     videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
-    embedded = [encoder.embed(video) for video in tqdm(videos, desc="embedding", unit="video", leave=False)]
-    known = encoder.provenance.demonstrations == demonstrations.checksum
+    embedded = [encoder.embed(video) for video in progress(videos, desc="embedding", unit="video", leave=False)]
+    known = encoder.provenance.demonstrations == demonstrations.identity
     held_out = list(encoder.provenance.validation) if known else list(range(len(videos)))
     parts = {"all": list(range(len(videos))), "held out": held_out}
     if known:
@@ -71,7 +70,3 @@ def main(config: EvaluateConfig) -> None:
     for name, tau in evaluate(config).items():
         print(f"Kendall's tau, {name} videos: {tau:.4f}")
     print(f"Pictures of the alignment are in {config.out}.")
-
-
-if __name__ == "__main__":
-    run(main)

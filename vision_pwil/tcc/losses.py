@@ -80,7 +80,7 @@ def time_contrast(
     `z` (n,d) are frames of several videos, `time` (n,) their times as a share of their video, `video` (n,) their
     videos. Among the frames of the other videos, frame i should find frame k with probability proportional to a
     Gaussian of `width` in time: the sequence contrastive loss of Chen et al. 2022, taken from one video to another.
-    `composites` (m,d), frames that never were, should be found by none.
+    `composites` (m,d), synthetic frames, are negatives for every frame.
     """
     same = video[:, None] == video[None, :]
     target = (-(time[:, None] - time[None, :]).square() / (2 * width**2)).masked_fill(same, -torch.inf).softmax(-1)

@@ -10,14 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vision_pwil.encoder import SIZE
 from vision_pwil.system.errors import InputError
 from vision_pwil.tcc.recipes import Recipe
 
 _FAIR = 0.15  # least share of the difference of two frames on either side of a composite's cut
 
 
-class Batch(NamedTuple):
+class VideoBatch(NamedTuple):
     """Frames of several videos, one video after the other."""
 
     frames: Tensor
@@ -32,8 +31,14 @@ class Batch(NamedTuple):
     """Frames of each video."""
 
 
-def split(count: int, validation: int, fold: int, seed: int) -> tuple[list[int], list[int]]:
+def held_out_count(count: int) -> int:
+    """Videos to hold out of `count`: one in five, and at least two."""
+    return max(2, count // 5)
+
+
+def split(count: int, validation: int | None, fold: int, seed: int) -> tuple[list[int], list[int]]:
     """Training and validation indices: fold k of a seeded shuffle holds out its k-th `validation` videos."""
+    validation = held_out_count(count) if validation is None else validation
     if validation < 2 or count - validation < 2:
         raise InputError(
             f"Of {count} videos, {validation} cannot be held out: training and validation need two videos each or more."
@@ -45,29 +50,27 @@ def split(count: int, validation: int, fold: int, seed: int) -> tuple[list[int],
     return sorted(set(range(count)) - set(held_out)), held_out
 
 
-def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> Batch:
+def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> VideoBatch:
     """The batch of one update: whole videos, every `subsampling`-th frame from a random offset."""
-    rng = np.random.default_rng((seed, update))
+    rng, every = np.random.default_rng((seed, update)), recipe.subsampling
+    assert every is not None  # a resolved recipe
     # Videos come in pairs; when the batch wants more videos than there are, they come again.
     wanted = 2 * recipe.batch_size
     order = np.concatenate([rng.permutation(len(videos)) for _ in range(-(-wanted // len(videos)))])[:wanted]
-    pixels = torch.arange(SIZE)
     frames, mixed, factors, time, lengths = [], [], [], [], []
     for number in order.tolist():
         video = videos[number]
         # An offset beyond a short video would leave it empty.
-        index = torch.arange(int(rng.integers(min(recipe.subsampling, len(video) - 1))), len(video), recipe.subsampling)
+        index = torch.arange(int(rng.integers(min(every, len(video) - 1))), len(video), every)
         down, right = (int(shift) for shift in rng.integers(-recipe.shift, recipe.shift + 1, 2))
-        # Shifting repeats the edge; the same for all frames, or the shift would tell them apart.
-        rows, columns = (pixels + down).clamp(0, SIZE - 1), (pixels + right).clamp(0, SIZE - 1)
-        frames.append(video[index[:, None, None], rows[:, None], columns])
+        frames.append(shifted(video[index], down, right))
         factors.append(1 + recipe.brightness * rng.uniform(-1, 1))
         mixed.append(composites(frames[-1], int(recipe.composites * len(index)), rng))
         time.append(index / (len(video) - 1))
         lengths.append(len(index))
     parts = [*frames, *mixed]
     brightness = torch.tensor([*factors, *factors]).repeat_interleave(torch.tensor([len(part) for part in parts]))
-    return Batch(
+    return VideoBatch(
         torch.cat(parts),
         brightness[:, None, None, None].float(),
         torch.cat(time),
@@ -76,8 +79,17 @@ def sample(videos: Sequence[Tensor], recipe: Recipe, seed: int, update: int) -> 
     )
 
 
+def shifted(frames: Tensor, down: int, right: int) -> Tensor:
+    """Frames moved by so many pixels, the edge repeated; all alike, or the shift would tell them apart."""
+    from vision_pwil.system.vision import functional  # imports slowly
+
+    by, (height, width) = max(abs(down), abs(right)), frames.shape[1:3]
+    padded = functional.pad(frames.permute(0, 3, 1, 2), [by], padding_mode="edge")
+    return functional.crop(padded, by + down, by + right, height, width).permute(0, 2, 3, 1)
+
+
 def composites(frames: Tensor, count: int, rng: np.random.Generator) -> Tensor:
-    """Up to `count` frames that never were: one part of a frame beside the other part of a frame at another time.
+    """Up to `count` synthetic composites: one part of a frame beside the other part of a frame at another time.
 
     The cut is straight, upright or level. It lies where the two differ least, so that it cannot be seen, with no less
     than `_FAIR` of what differs on either side; where that cannot be, there is no composite.
@@ -93,7 +105,7 @@ def composites(frames: Tensor, count: int, rng: np.random.Generator) -> Tensor:
     lines = torch.where(upright[:, None], differs.sum(1), differs.sum(2))
     share = lines.cumsum(1) / lines.sum(1, keepdim=True)
     fair = (share >= _FAIR) & (share <= 1 - _FAIR)
-    here = torch.arange(SIZE) <= lines.masked_fill(~fair, torch.inf).argmin(1)[:, None]
+    here = torch.arange(frames.shape[1]) <= lines.masked_fill(~fair, torch.inf).argmin(1)[:, None]
     mask = torch.where(upright[:, None, None], here[:, None, :], here[:, :, None])
     return torch.where(mask[..., None], one, other)[fair.any(1)]
 

@@ -7,31 +7,36 @@ TensorBoard events, and a checkpoint from which the same command goes on, bit fo
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 import tyro
-from torch.utils.tensorboard import SummaryWriter
-from tqdm import tqdm
 
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Provenance
-from vision_pwil.system import checkpoint, choices
+from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.board import open_writer
-from vision_pwil.system.cli import run
+from vision_pwil.system.errors import Interrupted
+from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Row, Run
+from vision_pwil.system.settings import Count, Settings, Whole
 from vision_pwil.tcc.alignment import kendall_tau, typical_distance
 from vision_pwil.tcc.board import write_alignment, write_projector
+from vision_pwil.tcc.learner import Learner
 from vision_pwil.tcc.recipes import RECIPES, Recipe
 from vision_pwil.tcc.sampling import split
-from vision_pwil.tcc.trainer import Trainer
-from vision_pwil.tcc.videos import read_videos
+from vision_pwil.tcc.videos import read_videos, require_videos
 
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+_COLUMNS = ("updates", "tau_train", "tau_validation", "seconds")  # of the curve
 _LOG_EVERY = 20  # updates between two points of the loss
 # Median distance from a held-out frame to the nearest training frame, in the encoder that is kept. TCC leaves the scale
 # of an embedding open; at this one the paper's beta of 1 gives an expert about half of the largest reward: the frames
@@ -40,28 +45,28 @@ _TYPICAL_DISTANCE = 0.25
 
 
 @dataclass(frozen=True)
-class TrainConfig:
+class TrainConfig(Settings):
     """One training."""
 
     demos: Path
-    """Demonstrations: any format that `python -m vision_pwil.demonstrations` reads, a folder of videos among them."""
+    """Demonstrations: any format that `vision-pwil demonstrations inspect` reads, a folder of videos among them."""
     out: Path
     """Folder of the run; a run that is there already goes on."""
     recipe: Literal["default", "paper"] = "default"
     """Where the settings start from; each of them may be changed beside it."""
     settings: Recipe = field(default_factory=Recipe)
     """The recipe's settings."""
-    validation: int = 5
-    """Videos held out to choose the encoder (the paper held out 5 of 25)."""
-    fold: int = 0
+    validation: Count | None = None
+    """Videos held out to select the encoder; by default one in five, as in the paper (5 of 25), and at least 2."""
+    fold: Whole = 0
     """Which part of the shuffled videos is held out: 0 to 4 with 5 of 25."""
-    iteration: int = 1_000
+    iteration: Count = 1_000
     """Updates between two measurements of tau (the paper's iteration); the run is saved then, too."""
-    patience: int | None = None
+    patience: Whole | None = None
     """Stop early after so many iterations without a better validation tau; None goes on to the end."""
-    seed: int = 0
+    seed: Whole = 0
     """Of the split, the initial weights, and the batches."""
-    threads: int | None = None
+    threads: Count | None = None
     """Of torch; None takes one for each core. The same number repeats a run to the last bit."""
 
 
@@ -72,14 +77,16 @@ class Session:
         self.config, self.demonstrations, self.folder = config, demonstrations, folder
         self.videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
         self.training, self.held_out = split(len(self.videos), config.validation, config.fold, config.seed)
-        self.trainer = Trainer([self.videos[i] for i in self.training], config.settings, config.seed)
+        self.learner = Learner([self.videos[i] for i in self.training], config.settings, config.seed)
         self.encoder_path = folder.path / "encoder.safetensors"
         self.rows: list[Row] = []
         self.seconds = 0.0
         if folder.checkpoint.exists():
             tensors, values = checkpoint.load(folder.checkpoint)
-            self.trainer.load(tensors, values["updates"])
-            self.rows, self.seconds = values["rows"], values["seconds"]
+            with parsing(folder.checkpoint, "checkpoint of this run"):
+                self.learner.load(tensors, int(values["updates"]))
+                self.rows = [{name: row[name] + 0 for name in _COLUMNS} for row in values["rows"]]
+                self.seconds = float(values["seconds"])
 
     @property
     def best(self) -> Row | None:
@@ -89,40 +96,41 @@ class Session:
     @property
     def finished(self) -> bool:
         """All updates are done, or validation tau has not risen for too long."""
-        if self.trainer.updates >= self.config.settings.updates:
+        if self.learner.updates >= self.config.settings.updates:
             return True
         patience, best = self.config.patience, self.best
         return patience is not None and best is not None and len(self.rows) - 1 - self.rows.index(best) >= patience
 
     def run(self) -> None:
-        """Go on to the end, or until Ctrl-C, which saves."""
-        trainer, last = self.trainer, self.config.settings.updates
+        """Go on to the end, or until Ctrl-C, which saves and raises `Interrupted`."""
+        learner, last = self.learner, self.config.settings.updates
         started = time.perf_counter() - self.seconds
-        writer = open_writer(self.folder.events, trainer.updates)
-        with writer, tqdm(total=last, initial=trainer.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
+        writer = open_writer(self.folder.events, learner.updates)
+        with writer, progress(total=last, initial=learner.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
             with asked_to_stop() as stop:
                 while not (self.finished or stop.is_set()):
-                    metrics = trainer.update()
+                    metrics = learner.update()
                     bar.update()
                     self.seconds = time.perf_counter() - started
-                    if trainer.updates % _LOG_EVERY == 0:
-                        rate = {"updates_per_second": bar.format_dict["rate"] or 0.0}
+                    if learner.updates % _LOG_EVERY == 0:
+                        told = bar.format_dict
+                        pace = told["rate"] or (told["n"] - told["initial"]) / told["elapsed"]  # none before a line
+                        rate = {"updates_per_second": pace}
                         for name, value in {**metrics, **rate}.items():
-                            writer.add_scalar(f"train/{name}", value, trainer.updates)
-                    if trainer.updates % self.config.iteration == 0 or trainer.updates == last:
+                            writer.add_scalar(f"train/{name}", value, learner.updates)
+                    if learner.updates % self.config.iteration == 0 or learner.updates == last:
                         row = self._measure(writer)
                         self._save()
                         bar.set_postfix_str(f"tau {row['tau_train']:.3f} train, {row['tau_validation']:.3f} validation")
             if not self.finished:
                 self._save()
-                bar.write(f"Saved after {trainer.updates} updates; the same command goes on.", file=sys.stderr)
-                raise KeyboardInterrupt
+                raise Interrupted(f"Saved after {learner.updates} updates; the same command goes on.")
 
-    def _measure(self, writer: SummaryWriter) -> Row:
-        updates, before = self.trainer.updates, self.best
-        embedded = [self.trainer.product.embed(video) for video in self.videos]
+    def _measure(self, writer: "SummaryWriter") -> Row:
+        updates, before = self.learner.updates, self.best
+        embedded = [self.learner.product.embed(video) for video in self.videos]
         train, validation = (kendall_tau([embedded[i] for i in part]) for part in (self.training, self.held_out))
-        row = {"updates": updates, "tau_train": train, "tau_validation": validation, "seconds": round(self.seconds, 1)}
+        row = dict(zip(_COLUMNS, (updates, train, validation, round(self.seconds, 1)), strict=True))
         self.rows.append(row)
         writer.add_scalar("tau/train", train, updates)
         writer.add_scalar("tau/validation", validation, updates)
@@ -135,32 +143,33 @@ class Session:
         return row
 
     def _keep(self, row: Row, scale: float) -> None:
-        encoder = self.trainer.product.rescaled(scale)
+        encoder = self.learner.product.rescaled(scale)
         encoder.provenance = Provenance(
             render_fingerprint=self.demonstrations.render_fingerprint,
-            demonstrations=self.demonstrations.checksum,
+            demonstrations=self.demonstrations.identity,
             validation=tuple(self.held_out),
             tau_train=row["tau_train"],
             tau_validation=row["tau_validation"],
-            updates=self.trainer.updates,
+            updates=self.learner.updates,
             settings=asdict(self.config.settings),
         )
         encoder.save(self.encoder_path)
 
     def _save(self) -> None:
-        values = {"updates": self.trainer.updates, "rows": self.rows, "seconds": self.seconds}
-        checkpoint.save(self.folder.checkpoint, self.trainer.tensors(), values)
+        values = {"updates": self.learner.updates, "rows": self.rows, "seconds": self.seconds}
+        checkpoint.save(self.folder.checkpoint, self.learner.tensors(), values)
         self.folder.write_curve(self.rows)
         summary = {"finished": self.finished, "best": self.best, "validation": self.held_out, "seconds": self.seconds}
         self.folder.write_summary(summary)
 
 
-def train(config: TrainConfig) -> Session:
-    """Run or continue one training; the session tells its tau."""
+def train(config: TrainConfig, demonstrations: Demonstrations | None = None) -> Session:
+    """Run or continue one training, on these demonstrations or on those that the settings name; it tells its tau."""
     keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    demonstrations = read_videos(config.demos)
+    demonstrations = demonstrations or read_videos(config.demos)
+    require_videos(demonstrations)
     decisive = {
         "demonstrations": demonstrations.checksum,
         "render_fingerprint": demonstrations.render_fingerprint,
@@ -180,27 +189,34 @@ def describe(session: Session) -> str:
     return (
         f"Finished: validation tau {best['tau_validation']:.3f} (train {best['tau_train']:.3f}) after"
         f" {best['updates']:.0f} updates in {session.encoder_path}.\n"
-        f"See the alignment: python -m vision_pwil.tcc.evaluate --encoder {session.encoder_path}"
+        f"See the alignment: vision-pwil encoder evaluate --encoder {session.encoder_path}"
         f" --demos {session.config.demos} --out {out / 'alignment'}\nSee the run: tensorboard --logdir {out}"
     )
 
 
 @dataclass(frozen=True)
-class Choice:
+class RecipeChoice:
     """The option that decides the defaults of the others."""
 
     recipe: Literal["default", "paper"] = "default"
 
 
-def configured(action: Callable[[TrainConfig], None]) -> Callable[..., None]:
+def command(config: TrainConfig) -> None:
+    """Learn a frame encoder from videos."""
+    print(describe(train(config)))
+
+
+def main(
+    args: Sequence[str],
+    prog: str = "python -m vision_pwil.tcc.train",
+    action: Callable[[TrainConfig], None] = command,
+    about: str | None = __doc__,
+) -> None:
     """An action as a command whose settings default to those of the recipe named on the command line."""
-
-    def start(choice: Choice) -> TrainConfig:
-        recipe = choice.recipe
-        return TrainConfig(demos=tyro.MISSING, out=tyro.MISSING, recipe=recipe, settings=RECIPES[recipe])
-
-    return choices.command(action, Choice, start)
+    recipe = cli.peek(RecipeChoice(), args).recipe
+    default = TrainConfig(demos=tyro.MISSING, out=tyro.MISSING, recipe=recipe, settings=RECIPES[recipe])
+    cli.run(cli.starting_from(action, default), args=args, prog=prog, description=about)
 
 
 if __name__ == "__main__":
-    run(configured(lambda config: print(describe(train(config)))))
+    main(sys.argv[1:])

@@ -1,24 +1,31 @@
-"""Videos to learn from: demonstrations with 84x84 frames, rendered first where they are the door's without frames."""
+"""Videos to learn from: demonstrations with frames, rendered first where they are the door's without frames."""
 
 from pathlib import Path
 
 from vision_pwil.demonstrations import Demonstrations, read
-from vision_pwil.encoder import FRAME_SHAPE
+from vision_pwil.encoder import SMALLEST
 from vision_pwil.system.errors import InputError
 
 
 def read_videos(path: str | Path) -> Demonstrations:
-    """Demonstrations whose every episode has two or more frames of 84x84."""
+    """Demonstrations whose every episode has two or more frames."""
     demonstrations = read(path)
-    if any(episode.frames is None for episode in demonstrations.episodes):
-        if any(episode.initial_state is None for episode in demonstrations.episodes):
+    if not demonstrations.has("frames"):
+        if not demonstrations.has("initial_state"):
             raise InputError(f"{path} has no frames, nor initial states from which the door's could be rendered.")
         from vision_pwil.envs.open_loop import render_door  # needs OpenGL; videos do not
 
         demonstrations = render_door(demonstrations)
-    for number, episode in enumerate(demonstrations.episodes):
-        frames = episode.frames
-        if frames is None or frames.shape[1:] != FRAME_SHAPE or len(frames) < 2:
-            shape = None if frames is None else frames.shape
-            raise InputError(f"Video {number} of {path} has frames {shape}; the encoder needs two or more of 84x84x3.")
+    require_videos(demonstrations)
     return demonstrations
+
+
+def require_videos(demonstrations: Demonstrations) -> None:
+    """Raise one clear sentence unless every episode has two or more frames, large enough for the encoder."""
+    for number, episode in enumerate(demonstrations.episodes):
+        shape = None if episode.frames is None else episode.frames.shape
+        if shape is None or shape[0] < 2 or min(shape[1:3]) < SMALLEST:
+            raise InputError(
+                f"Video {number} of {demonstrations.source} has frames of shape {shape}; the encoder needs two or "
+                f"more, of {SMALLEST}x{SMALLEST} pixels or more."
+            )

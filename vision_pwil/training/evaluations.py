@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from vision_pwil.agents.protocol import Act, Policy
-from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board, gif
 from vision_pwil.system.files import replacing
 from vision_pwil.system.run import Row, Run
-from vision_pwil.training.rollout import Evaluate, Evaluation, TaskFactory, Worker
+from vision_pwil.training.rollout import Assess, Assessment, Playable
+from vision_pwil.training.snapshot import read_snapshot, write_snapshot
+from vision_pwil.training.worker import Worker
 
 EVALUATION = 1
 """Second number of the seeds of evaluation episodes; every evaluation plays the same ones, whatever the run's seed."""
@@ -29,34 +30,37 @@ def conclude(run: Run, finished: bool) -> tuple[Row, Row] | None:
 class Evaluations:
     """The learning curve, and the evaluations still owed to it.
 
-    Training never waits for an evaluation and does not depend on one. A killed run finds those that it owed by their
-    policies in the run directory; what lies beyond `step`, where the run goes on, will come again and is dropped.
+    Each plays `task` from a policy that says of itself what stands in `about`. `level` is what held-out demonstrations
+    have of the same numbers, drawn beside them. Training never waits for an evaluation and does not depend on one. A
+    killed run finds those that it owed by their policies in the run directory; what lies beyond `step`, where the run
+    goes on, will come again and is dropped.
     """
 
     def __init__(
         self,
         run: Run,
-        factory: TaskFactory,
-        act: Act,
         board: Board,
+        *,
+        task: Playable,
+        act: Act,
+        about: Mapping[str, Any],
         episodes: int,
         step: int,
-        about: Mapping[str, Any] | None = None,
+        level: Mapping[str, float] | None = None,
     ) -> None:
-        self.run, self.board, self.episodes, self.about = run, board, episodes, about or {}
+        self.run, self.board, self.episodes, self.about, self.level = run, board, episodes, about, level or {}
         self.curve: list[Row] = [row for row in run.read_curve() if row["step"] <= step]
         done = {int(row["step"]) for row in self.curve}
         for path in self._owed():
             if int(path.stem) > step or int(path.stem) in done:
                 path.unlink()
-        self._worker = Worker(factory, act)
+        self._worker = Worker(task, act)
         self._running: Path | None = None
 
-    def owe(self, step: int, policy: Policy, agent: str) -> None:
+    def owe(self, step: int, policy: Policy) -> None:
         """Evaluate this policy soon, unless the curve has this step already."""
         if all(row["step"] != step for row in self.curve):
-            about = {"agent": agent, "step": step, **self.about}
-            checkpoint.save_policy(self.run.pending / f"{step:012d}.safetensors", policy, about)
+            write_snapshot(self.run.pending / f"{step:012d}.safetensors", policy, {**self.about, "step": step})
 
     def turn(self) -> None:
         """Take a finished evaluation; start the next one owed."""
@@ -65,9 +69,9 @@ class Evaluations:
             self._running = None
         if not self._running and (owed := self._owed()):
             self._running = owed[0]
-            policy, _ = checkpoint.load_policy(self._running)
+            policy, _ = read_snapshot(self._running)
             seeds = [(0, EVALUATION, index) for index in range(self.episodes)]
-            self._worker.send(Evaluate(policy, seeds, self.about.get("action_repeat", 1)))
+            self._worker.send(Assess(policy, seeds, self.about["action_repeat"]))
 
     def finish(self, stop: Callable[[], bool]) -> None:
         """Do all that are owed, unless `stop` says otherwise meanwhile."""
@@ -83,12 +87,13 @@ class Evaluations:
     def _owed(self) -> list[Path]:
         return sorted(self.run.pending.glob("*.safetensors"))
 
-    def _take(self, evaluation: Evaluation, path: Path) -> None:
+    def _take(self, evaluation: Assessment, path: Path) -> None:
         step, saved = int(path.stem), path.read_bytes()
         means = {name: float(np.mean([e[name] for e in evaluation.episodes])) for name in evaluation.episodes[0]}
         highest = max((row["return"] for row in self.curve), default=-np.inf)
         self.curve.append({"step": step, **means})
         self.board.scalars("eval", means, step)
+        self.board.scalars("held_out", self.level, step)
         self.board.curve("eval/reward", evaluation.rewards, step)
         if evaluation.frames is not None:
             moving = gif(evaluation.frames)

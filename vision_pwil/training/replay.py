@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from safetensors.numpy import load_file, save_file
 
 from vision_pwil.agents.protocol import Batch
 from vision_pwil.rewards.reward import fold_absorbing
+from vision_pwil.system import checkpoint, machine
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing
 
 
 class Transitions(NamedTuple):
@@ -71,6 +70,12 @@ class Replay:
     """
 
     def __init__(self, capacity: int, observation_size: int, action_size: int, seed: int) -> None:
+        needed, there = 4 * capacity * (2 * observation_size + action_size + 2), machine.memory()
+        if needed > there:
+            raise InputError(
+                f"--replay-capacity {capacity:,} takes {needed / 2**30:,.0f} GiB of memory, and there are "
+                f"{there / 2**30:,.0f} GiB: give at most {capacity * there // (2 * needed):,}."
+            )
         self.capacity = capacity
         self.count = 0  # transitions ever added
         self.rng = np.random.default_rng(seed)
@@ -111,8 +116,9 @@ class Replay:
         first = max(self._saved, self.count - self.capacity)
         if self.count > first:
             indices = self._slots(first, self.count)
-            with replacing(folder / f"{first:012d}-{self.count:012d}.safetensors") as path:
-                save_file({name: rows[indices] for name, rows in self._rows._asdict().items()}, path)
+            rows = {name: torch.from_numpy(rows[indices]) for name, rows in self._rows._asdict().items()}
+            name = f"{first:012d}-{self.count:012d}"
+            checkpoint.save(folder / f"{name}.safetensors", rows, {"segment": name})
         self._saved = self.count
 
     def load(self, folder: Path, count: int) -> None:
@@ -125,10 +131,22 @@ class Replay:
                 if start > self.count or end > count:
                     break
                 skip = self.count - start
-                self.add(Transitions(**{name: rows[skip:] for name, rows in load_file(path).items()}))
+                self.add(Transitions(*(rows[skip:] for rows in self._segment(path, end - start))))
         if self.count != count:
-            raise InputError(f"The replay in {folder} ends at transition {self.count}, its checkpoint says {count}.")
+            raise InputError(
+                f"The replay in {folder} ends at transition {self.count}, its checkpoint says {count}: "
+                "copy the missing files back, or begin a new run."
+            )
         self._saved = count
+
+    def _segment(self, path: Path, count: int) -> Transitions:
+        """The rows of a segment file, if they are rows of this replay."""
+        tensors, values = checkpoint.load(path, "segment of a replay")
+        found = {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
+        meant = {name: (torch.float32, (count, *rows.shape[1:])) for name, rows in self._rows._asdict().items()}
+        if found != meant or values != {"segment": path.stem}:
+            raise InputError(f"{path} is not a segment of this replay: copy the run anew, or begin a new one.")
+        return Transitions(**{name: tensor.numpy() for name, tensor in tensors.items()})
 
     def _slots(self, start: int, end: int) -> np.ndarray:
         return np.arange(max(start, end - self.capacity), end) % self.capacity

@@ -14,19 +14,22 @@ from threading import Event
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from vision_pwil.agents.protocol import Act, Agent
 from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
+from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Run
+from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share, Whole
 from vision_pwil.system.threads import use_threads
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, n_step_transitions
-from vision_pwil.training.rollout import Collect, TaskFactory, Trajectory, Worker
+from vision_pwil.training.rollout import Collect, Playable, Trajectory
+from vision_pwil.training.worker import Worker
 
 EXPLORATION = 0
 """Second number of the seeds of exploring episodes."""
@@ -35,54 +38,40 @@ LARGEST = 1e6
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Settings):
     """How much experience, how it is used, and how often it is looked at."""
 
-    steps: int = 500_000
+    steps: Count = 500_000
     """Environment steps to train for; more on a later call continue the run (the paper: 1.5M for the door)."""
-    seed: int = 0
+    seed: Whole = 0
     """Decides everything random in the run."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount factor (the paper's appendix A)."""
-    n_step: int = 1
+    n_step: Count = 1
     """Decisions in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
-    action_repeat: int = 1
-    """Steps for which an action is held; the learner sees the steps at which one is chosen. A slower hand explores
-    further and learns from a shorter horizon (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
-    batch_size: int = 256
+    action_repeat: Count = 1
+    """Steps for which an action is held; the learner sees the steps at which a new one is chosen. Holding it explores
+    further and shortens the horizon to learn over (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
+    batch_size: Count = 256
     """Transitions in an update (the paper's grid: 64, 128, 256)."""
-    update_interval: float = 4.0
+    update_interval: Positive = 4.0
     """Environment steps for each update (the paper's grid: 1, 4, 8)."""
-    random_steps: int = 10_000
+    random_steps: Whole = 10_000
     """Steps of uniformly random actions before learning starts (Haarnoja et al.'s code: 10,000)."""
     noise_exponent: float = 0.0
     """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
-    replay_capacity: int = 1_000_000
+    replay_capacity: Count = 1_000_000
     """Transitions kept (the paper's appendix A)."""
-    threads: int = 1
+    device: str = "cpu"
+    """Where the learner computes, as torch names it: cpu, cuda, cuda:1; episodes are played on the CPU."""
+    threads: Count = 1
     """Of the learner; the episodes are played in a process beside it. The same number repeats a run to the last bit."""
-    evaluation_interval: int = 10_000
+    evaluation_interval: Count = 10_000
     """Environment steps between evaluations (the paper, "Implementation")."""
-    evaluation_episodes: int = 10
+    evaluation_episodes: Count = 10
     """Episodes in an evaluation (the paper, "Implementation")."""
-    checkpoint_seconds: float = 60.0
+    checkpoint_seconds: NotNegative = 60.0
     """Time between checkpoints; has no influence on what is learned."""
-
-    def __post_init__(self) -> None:
-        for name in (
-            "steps",
-            "n_step",
-            "action_repeat",
-            "batch_size",
-            "replay_capacity",
-            "threads",
-            "evaluation_interval",
-            "evaluation_episodes",
-        ):
-            if getattr(self, name) < 1:
-                raise InputError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
-        if self.update_interval <= 0:
-            raise InputError(f"--update-interval must be positive, not {self.update_interval}.")
 
 
 FREE = ("training.steps", "training.checkpoint_seconds")
@@ -98,26 +87,30 @@ class Trainer:
 
     Args:
         run: the directory.
+        config: settings.
+        task: what is played, in processes of its own.
         agent: a learner, fresh.
         act: how a process without the learner acts with the agent's policy.
-        factory: makes the task in the processes that play it.
         replay: empty, or prefilled.
-        config: settings.
-        about: what a saved policy says of itself, so that it can act far from its run.
+        about: what a saved policy says of its task, so that it can act far from its run.
+        level: what held-out demonstrations have of an evaluation's numbers, where it is known.
     """
 
     def __init__(
         self,
         run: Run,
+        config: TrainingConfig,
+        *,
+        task: Playable,
         agent: Agent,
         act: Act,
-        factory: TaskFactory,
         replay: Replay,
-        config: TrainingConfig,
-        about: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any],
+        level: Mapping[str, float] | None = None,
     ) -> None:
-        self.run, self.agent, self.act, self.factory = run, agent, act, factory
-        self.replay, self.config, self.about = replay, config, {"action_repeat": config.action_repeat, **(about or {})}
+        self.run, self.config, self.task, self.agent, self.act, self.replay = run, config, task, agent, act, replay
+        self.level = level
+        self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
             self._load()
@@ -134,19 +127,26 @@ class Trainer:
             return self._train(stop)
 
     def _train(self, stop: Event) -> bool:
-        collector = Worker(self.factory, self.act)
+        collector = Worker(self.task, self.act)
         evaluations = Evaluations(
-            self.run, self.factory, self.act, self.board, self.config.evaluation_episodes, self.step, self.about
+            self.run,
+            self.board,
+            task=self.task,
+            act=self.act,
+            about=self.about,
+            episodes=self.config.evaluation_episodes,
+            step=self.step,
+            level=self.level,
         )
-        bar = tqdm(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05, dynamic_ncols=True)
+        bar = progress(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05)
         try:
             if self.episode == 0:
-                evaluations.owe(0, self.agent.policy(), self.agent.name)
+                evaluations.owe(0, self.agent.policy())
             saved = time.monotonic()
             while self.step < self.config.steps and not stop.is_set():
                 bar.update(self.play(collector))
                 if self._passed(self.config.evaluation_interval):
-                    evaluations.owe(self.step, self.agent.policy(), self.agent.name)
+                    evaluations.owe(self.step, self.agent.policy())
                 evaluations.turn()
                 if evaluations.curve:
                     bar.set_postfix({name: f"{evaluations.curve[-1][name]:.3g}" for name in ("return",)})
@@ -156,7 +156,7 @@ class Trainer:
             self._save()
             if not stop.is_set():
                 self._learn()
-                evaluations.owe(self.step, self.agent.policy(), self.agent.name)
+                evaluations.owe(self.step, self.agent.policy())
                 evaluations.finish(stop.is_set)
             return not stop.is_set()
         finally:
@@ -247,7 +247,9 @@ class Trainer:
 
     def _load(self) -> None:
         tensors, values = checkpoint.load(self.run.checkpoint)
-        self.agent.load_state_dict(tensors)
-        self.step, self.episode, self.updates = values["step"], values["episode"], values["updates"]
-        self.replay.load(self.run.replay, values["replay"])
-        self.replay.rng.bit_generator.state = values["sampling"]
+        with parsing(self.run.checkpoint, "checkpoint of this run"):
+            self.agent.load_state_dict(tensors)
+            names = ("step", "episode", "updates", "replay")
+            self.step, self.episode, self.updates, count = (int(values[name]) for name in names)
+            self.replay.rng.bit_generator.state = values["sampling"]
+        self.replay.load(self.run.replay, count)

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vision_pwil.envs.flat import Bounds
-from vision_pwil.tasks.locomotion_task import absorbing_state
+
+def absorbing_state(observation_size: int) -> np.ndarray:
+    """DAC's absorbing state: zeros, and its indicator bit."""
+    return np.append(np.zeros(observation_size - 1), 1.0)
 
 
 class ExpertPairs(NamedTuple):
@@ -19,14 +21,15 @@ class ExpertPairs(NamedTuple):
     """(n,) in the loss."""
 
     @classmethod
-    def of(cls, states: np.ndarray, actions: np.ndarray, bounds: Bounds, *, ends: int, every: int) -> "ExpertPairs":
+    def of(cls, states: np.ndarray, actions: np.ndarray, ends: int, every: int) -> "ExpertPairs":
         """The pairs of subsampled demonstrations, of which so many ended early: each adds an absorbing pair.
 
-        Only one in `every` of the other pairs was kept, so an absorbing one weighs as much less (DAC's code).
+        Actions lie in [-1, 1]. Only one in `every` of the other pairs was kept, so an absorbing one weighs as much
+        less (DAC's code).
         """
         live = np.pad(states, ((0, 0), (0, 1)))
         return cls(
             np.concatenate([live, np.tile(absorbing_state(live.shape[1]), (ends, 1))]),
-            np.concatenate([bounds.to_policy(actions), np.zeros((ends, actions.shape[1]))]),
+            np.concatenate([actions, np.zeros((ends, actions.shape[1]))]),
             np.concatenate([np.ones(len(live)), np.full(ends, 1.0 / every)]),
         )

@@ -1,0 +1,51 @@
+"""What a reader is told beside the path."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from vision_pwil.system.errors import InputError
+
+Fit = Literal["crop", "pad", "stretch"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which part of a dataset is read, and how its pictures are brought to one size."""
+
+    camera: str | None = None
+    """Which camera's pictures to read; needed where there are several."""
+    filter: str | None = None
+    """Which subset to read, by the name that the file gives it (robomimic's masks)."""
+    size: int | None = 84
+    """Height and width of a frame; None leaves pictures as they are."""
+    fit: Fit = "crop"
+    """What becomes of a picture that is not square: crop its middle, pad it with black, or stretch it."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers and words."""
+        if self.size is not None and not 1 <= self.size <= 4096:
+            raise InputError(f"Frames can be 1 to 4096 pixels wide and high, not {self.size}.")
+        if self.fit not in get_args(Fit):
+            raise InputError(f"Pictures are fitted by {', '.join(get_args(Fit))}, not by {self.fit!r}.")
+
+
+def pick_camera(names: list[str], options: Options) -> str | None:
+    """The camera to read: the one asked for, else the only one, else None where there is none.
+
+    A camera may be called by the last part of its name: "cam_high" for "observation.images.cam_high", "agentview" for
+    "agentview_image".
+    """
+    if options.camera is None:
+        if len(names) > 1:
+            raise InputError(f"there are several cameras, {_listed(names)}: choose one with --camera.")
+        return names[0] if names else None
+    called = [name for name in names if options.camera in (name, name.split(".")[-1], name.removesuffix("_image"))]
+    if options.camera in names:
+        return options.camera
+    if len(called) != 1:
+        raise InputError(f"there is no camera {options.camera!r}; there are {_listed(names) or 'none'}.")
+    return called[0]
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])

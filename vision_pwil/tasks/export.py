@@ -1,0 +1,119 @@
+"""A trained policy as files for other runtimes: ONNX, a description in JSON, and an example that runs it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vision_pwil.encoder import Encoder
+from vision_pwil.envs.flat import Bounds
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import replacing, write_json, write_text
+from vision_pwil.tasks.observation import Observation
+from vision_pwil.tasks.policy import describing, policy_file
+from vision_pwil.tasks.task import ENCODER
+from vision_pwil.training.snapshot import read_snapshot
+
+POLICY_FILE, ENCODER_FILE, METADATA, EXAMPLE_FILE = "policy.onnx", "encoder.onnx", "metadata.json", "example.py"
+EXAMPLE = '''"""Acts with policy.onnx. Needs onnxruntime and the numpy that comes with it, nothing else."""
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+here = Path(__file__).parent
+about = json.loads((here / "metadata.json").read_text())
+policy, *encoder = (onnxruntime.InferenceSession(here / name) for name in about["files"])
+known = {}
+
+
+def act(observation, step, frame=None):
+    """The action at a step of the episode, counted from 0: call it at every step."""
+    if encoder and step % about["frames"]["interval"] == 0:
+        seen = encoder[0].run(None, {"frames": frame[None]})[0]
+        known.update(previous=known["present"] if step else seen, present=seen)
+    if step % about["action_repeat"] == 0:
+        time = np.array([[step / about["horizon"]]], np.float32)
+        given = {**known, "observation": np.asarray(observation, np.float32)[None], "time": time}
+        known["action"] = policy.run(None, {part.name: given[part.name] for part in policy.get_inputs()})[0][0]
+    return known["action"]
+
+
+if __name__ == "__main__":  # observations of zeros: put your robot's, or your simulator's, in their place
+    frame = np.zeros(about["frames"]["shape"], np.uint8) if encoder else None
+    for step in range(5):
+        print(act(np.zeros(about["observation"]["size"]), step, frame))
+'''
+
+
+def export(path: str | Path, out: str | Path) -> Path:
+    """Write a policy, from a run directory or a policy file, into the folder `out`, with all that its user must know.
+
+    policy.onnx takes the environment's own observation, flat, and t/T where the policy sees the time, and gives actions
+    in the environment's own units. Where the policy sees pictures, encoder.onnx turns a frame into what it takes.
+    """
+    graphs, file, out = _graphs(), policy_file(path), Path(out)
+    policy, about = read_snapshot(file)
+    with describing(path):
+        agent, observe = str(about["agent"]), Observation(**about["observation"])
+        action, parts = about["action"], [str(name) for name in about["parts"]]
+        bounds = Bounds(*(np.asarray(action[end], np.float32) for end in ("low", "high")))
+        metadata = {
+            "agent": agent,
+            "env": str(about["env"]),
+            "env_options": about["env_options"],
+            "trained_steps": int(about["step"]),
+            "horizon": observe.horizon,
+            "action_repeat": int(about["action_repeat"]),
+            "action": {**action, "dtype": "float32"},
+        }
+        sizes = input_sizes(observe, int(policy["weight0"].shape[0]))
+        if not len(bounds.low) == len(bounds.high) == math.prod(action["shape"]):
+            raise ValueError("its actions have other bounds than dimensions")
+    if agent not in graphs.ACTIVATIONS:
+        raise InputError(f"Policies of the agent {agent!r} cannot be exported, only {', '.join(graphs.ACTIVATIONS)}.")
+    try:
+        bit, shape = observe.absorbing_bit, action["shape"]
+        models = {POLICY_FILE: graphs.policy_graph(policy, agent, sizes, bounds, shape, absorbing_bit=bit)}
+    except graphs.BROKEN as error:
+        raise InputError(f"{file} does not hold a policy's network ({error}): copy or train it again.") from None
+    if observe.embedding:
+        encoder = Encoder.load(file.parent / ENCODER)
+        models[ENCODER_FILE] = graphs.encoder_graph(encoder)
+        metadata["frames"] = {"shape": encoder.frame_shape, "dtype": "uint8", "interval": observe.interval}
+    metadata |= {
+        "files": [*models],
+        "inputs": sizes,
+        "observation": {
+            "size": sizes.get("observation", 0),
+            "dtype": "float32",
+            "parts": parts,
+            "dimensions": observe.proprioception if observe.embedding else None,
+        },
+    }
+    for name, model in models.items():
+        with replacing(out / name) as temporary:
+            temporary.write_bytes(model.SerializeToString())
+    write_json(out / METADATA, metadata)
+    write_text(out / EXAMPLE_FILE, EXAMPLE)
+    return out
+
+
+def input_sizes(observe: Observation, total: int) -> dict[str, int]:
+    """The inputs of an actor that takes `total` numbers, in their order, and how many each has."""
+    known = {"present": observe.embedding, "previous": observe.embedding, "time": int(observe.time)}
+    seen = total - sum(known.values()) - observe.absorbing_bit
+    if seen < 0 or (observe.embedding and seen != len(observe.proprioception)):
+        raise ValueError(f"its network takes {total} numbers, which is not what it sees")
+    order = ("present", "previous", "observation", "time")
+    return {name: size for name in order if (size := {**known, "observation": seen}[name])}
+
+
+def _graphs() -> Any:
+    try:
+        from vision_pwil.tasks import onnx_graph
+    except ImportError as error:
+        raise InputError(f"An export needs the package onnx ({error}): pip install 'vision-pwil[export]'.") from None
+    return onnx_graph

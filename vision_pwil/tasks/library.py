@@ -1,0 +1,92 @@
+"""The commands as functions of Python: `vision_pwil.train_encoder`, `audit` and `train`.
+
+Settings are keyword arguments, named as the options of the command lines are: `--random-steps 500` is
+`random_steps=500`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vision_pwil.encoder import Encoder
+from vision_pwil.envs.control import Choose
+from vision_pwil.system.errors import InputError
+from vision_pwil.system.settings import changed
+from vision_pwil.tasks import presets
+from vision_pwil.tasks.auditing import audit_task, audit_videos
+from vision_pwil.tasks.imitation import Outcome, find_demonstrations, find_encoder, imitate
+from vision_pwil.tasks.making import make_env
+from vision_pwil.tasks.policy import load_flat_policy
+from vision_pwil.tasks.settings import Choice, ImitationConfig
+from vision_pwil.tcc.recipes import RECIPES
+from vision_pwil.tcc.train import TrainConfig
+from vision_pwil.tcc.train import train as run_training
+from vision_pwil.tcc.videos import read_videos
+from vision_pwil.verdict.report import Report
+
+AnyPath = str | Path
+
+
+def train_encoder(demos: AnyPath, out: AnyPath, *, recipe: str = "default", **options: Any) -> Encoder:
+    """Learn a frame encoder from videos, as `vision-pwil encoder train` does; its `provenance` tells its tau.
+
+    The encoder is in `out`, as encoder.safetensors; the same call continues an interrupted training.
+    """
+    if recipe not in RECIPES:
+        raise InputError(f"There is no recipe {recipe!r}: choose one of {', '.join(RECIPES)}.")
+    start: Any = {"demos": Path(demos), "out": Path(out), "recipe": recipe, "settings": RECIPES[recipe]}
+    return Encoder.load(run_training(changed(TrainConfig(**start), options)).encoder_path)
+
+
+def train(env: str, demos: AnyPath | None = None, run: AnyPath | None = None, **options: Any) -> Outcome:
+    """Learn a policy from demonstrations, as `vision-pwil train` does; everything goes to the directory `run`.
+
+    A script guards the call with `if __name__ == "__main__":`, since a training plays in a process of its own, which
+    imports the script.
+    """
+    return imitate(_settings(env, demos=demos, run=run, **options))
+
+
+def audit(
+    demos: AnyPath | None = None,
+    encoder: AnyPath | None = None,
+    env: str = "",
+    *,
+    episodes: int = 5,
+    seed: int = 0,
+    policies: Sequence[AnyPath] = (),
+    **options: Any,
+) -> Report:
+    """Ask whether a reward ranks behaviour, as `vision-pwil audit` does: of videos alone, or of an environment's."""
+    config = _settings(env, demos=demos, encoder=encoder, **options)
+    return audit_reward(config, episodes=episodes, seed=seed, policies=policies)
+
+
+def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies: Sequence[AnyPath]) -> Report:
+    """Audit the reward of a training with these settings; `policies` are played beside idle play, by their paths."""
+    if not config.env:
+        if config.encoder is None or config.demos is None:
+            raise InputError("Name an environment with --env, or videos and their encoder with --demos and --encoder.")
+        return audit_videos(config, read_videos(config.demos), Encoder.load(config.encoder), seed=seed)
+    env = make_env(config)
+    demonstrations = find_demonstrations(config, env)
+    encoder = find_encoder(config, demonstrations) if config.task.compare == "frames" else None
+    played = [(Path(path).name, _of_state(load_flat_policy(path), env.observation_size)) for path in policies]
+    return audit_task(config, demonstrations, encoder, episodes=episodes, seed=seed, policies=played)
+
+
+def _of_state(choose: Choose, size: int) -> Choose:
+    """A policy that looks at the state alone, whatever else the task shows."""
+
+    def look(observation: np.ndarray, step: int) -> np.ndarray:
+        return choose(observation[:size], step)
+
+    return look
+
+
+def _settings(env: str, **options: Any) -> ImitationConfig:
+    """The settings that a command line with these options would have."""
+    deciding = {name: options.pop(name) for name in ("agent", "recipe", "reward", "ablation") if name in options}
+    return changed(presets.defaults(Choice(env, **{"agent": "", **deciding})), options)

@@ -1,0 +1,33 @@
+"""A task from its settings and demonstrations."""
+
+from typing import Any
+
+from vision_pwil.agents import table
+from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.encoder import Encoder
+from vision_pwil.envs.flat import FlatEnv
+from vision_pwil.tasks.atoms import points_of, weighted
+from vision_pwil.tasks.settings import ImitationConfig
+from vision_pwil.tasks.task import Task
+
+
+def make_env(config: ImitationConfig, **options: Any) -> FlatEnv:
+    """The environment of a training."""
+    return FlatEnv(config.env, config.task.horizon, **config.task.make_options, **options)
+
+
+def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, encoder: Encoder | None) -> Task:
+    """The task of these demonstrations."""
+    atoms = None
+    if demonstrations is not None:
+        points = points_of(demonstrations, config.task.compare, encoder)
+        horizon, timed = make_env(config).horizon, config.task.pace > 0
+        atoms = weighted(points, finishes(demonstrations), horizon, config.task.ending, timed=timed)
+    bit = table.find(config.agent).absorbing_bit
+    return Task(config.env, config.reward, config.task, atoms, encoder, absorbing_bit=bit)
+
+
+def finishes(demonstrations: Demonstrations) -> list[bool]:
+    """Which demonstrations finish the task: as their episodes say; videos of unknown origin do, at their last frame."""
+    foreign = demonstrations.render_fingerprint is None and demonstrations.has("frames")
+    return [foreign or episode.absorbing for episode in demonstrations.episodes]
