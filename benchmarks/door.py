@@ -35,6 +35,7 @@ from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.system import cli
 from vision_pwil.system.run import Run, read_curve
 from vision_pwil.system.table import table
+from vision_pwil.system.threads import use_threads
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.atoms import Atoms
 from vision_pwil.tasks.imitation import find_demonstrations, find_encoder
@@ -85,7 +86,7 @@ def ours(episodes: int) -> float:
     """Steps a second of the training loop."""
     torch.manual_seed(0)
     config = replace(PAPER, training=replace(PAPER.training, random_steps=HORIZON))
-    torch.set_num_threads(config.training.threads)
+    use_threads(config.training.threads)
     atoms = Atoms(np.random.default_rng(0).normal(size=(ATOMS, EMBEDDING)), np.ones(ATOMS, np.int64))
     task = Task(ENV_ID, config.reward, config.task, atoms, Encoder())
     with tempfile.TemporaryDirectory() as folder, Run(folder, {}) as run:

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from benchmarks.loop import make_trainer
@@ -29,6 +28,7 @@ from vision_pwil.envs.flat import FlatEnv, make
 from vision_pwil.system import cli
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
+from vision_pwil.system.threads import use_threads
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.atoms import Atoms, points_of
 from vision_pwil.tasks.settings import Choice
@@ -116,7 +116,7 @@ class Own:
         self.run = Run(folder, {})
         self.trainer = make_trainer(replace(usual, training=training), task, self.run)
         self.worker = Worker(task, self.trainer.act)
-        torch.set_num_threads(training.threads)
+        use_threads(training.threads)
 
     def play(self, steps: int) -> None:
         """Whole episodes of so many steps."""

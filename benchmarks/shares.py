@@ -10,14 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from benchmarks.loop import make_trainer
 from vision_pwil.agents import table as agents
 from vision_pwil.agents.protocol import Act
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.run import Run
 from vision_pwil.system.table import table
+from vision_pwil.system.threads import use_threads
 from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.stage import TaskStage
 from vision_pwil.tasks.task import Task
@@ -71,7 +70,7 @@ class Resident:
 
 def measure(config: ImitationConfig, task: Task, episodes: int) -> Shares:
     """Train for some episodes after those of random play, and for one evaluation."""
-    torch.set_num_threads(1)
+    use_threads(1)
     keep_freed_memory()
     stage, act, clock = TaskStage(task), agents.find(config.agent).act, Clock()
     assert stage.camera is not None and stage.comparison is not None and task.encoder is not None

@@ -8,7 +8,7 @@ from torch import nn
 from tests.batches import ACTION, OBSERVATION, SIZE, assert_resumes, linear, make_batch
 from vision_pwil.agents.d4pg import D4PG, D4PGConfig, act, categorical
 from vision_pwil.agents.d4pg.networks import HIDDEN
-from vision_pwil.agents.perceptron import backward, forward
+from vision_pwil.agents.perceptron import Perceptron
 from vision_pwil.training.replay import n_step_transitions
 
 
@@ -53,10 +53,13 @@ def test_networks_are_the_papers():
         agent.actor["scale"].normal_()  # as learned, not as begun
         agent.actor["offset"].normal_()
     torch.testing.assert_close(
-        forward(agent.actor.tensors, batch.observation, HIDDEN)[0], module(agent.actor.tensors)(batch.observation)
+        Perceptron(agent.actor.tensors, HIDDEN).forward(batch.observation)[0],
+        module(agent.actor.tensors)(batch.observation),
     )
     pairs = torch.cat([batch.observation, batch.action], 1)
-    torch.testing.assert_close(forward(agent.critic.tensors, pairs, HIDDEN)[0], module(agent.critic.tensors)(pairs))
+    torch.testing.assert_close(
+        Perceptron(agent.critic.tensors, HIDDEN).forward(pairs)[0], module(agent.critic.tensors)(pairs)
+    )
 
 
 def test_the_backward_pass_is_autograds():
@@ -68,10 +71,10 @@ def test_the_backward_pass_is_autograds():
     outputs = twin(inputs)
     by_outputs = torch.randn_like(outputs)
     outputs.backward(by_outputs)
-    with torch.no_grad():
-        _, layers = forward(parameters.tensors, pairs, HIDDEN)
-        backward(parameters.tensors, layers, by_outputs, parameters.gradients, HIDDEN)
-        by_inputs = backward(parameters.tensors, layers, by_outputs, hidden=HIDDEN)
+    network = Perceptron(parameters.tensors, HIDDEN, parameters.gradients)
+    _, trace = network.forward(pairs)
+    network.backward(trace, by_outputs)
+    by_inputs = network.to_inputs(trace, by_outputs)
     torch.testing.assert_close(by_inputs, inputs.grad, atol=1e-5, rtol=1e-4)
     expected = {"scale": twin[1].weight.grad, "offset": twin[1].bias.grad}
     for layer, linear_module in enumerate(part for part in twin if isinstance(part, nn.Linear)):
@@ -170,7 +173,7 @@ def test_the_update_descends_both_losses():
         (agent.critic.tensors, critic, inputs),
         (agent.actor.tensors, actor, batch.observation),
     ):
-        torch.testing.assert_close(forward(tensors, given, HIDDEN)[0], network(given), atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(Perceptron(tensors, HIDDEN).forward(given)[0], network(given), atol=1e-5, rtol=1e-4)
 
 
 def test_action_gradients_and_gradients_are_clipped():

@@ -202,3 +202,13 @@ def test_held_actions_give_the_transitions_of_their_decisions():
     assert rows.reward.tolist() == [1 + 1 + 1 + 1, 4 + 4 + 4 + 4, 16 + 16 + 16, 64]
     assert rows.discount.tolist() == [0.0625, 0.0625, 0, 0]
     assert rows.next_observation[:, 0].tolist() == [4, 6, 7, 7]
+
+
+def test_minibatches_sampled_at_once_are_those_sampled_in_turn():
+    one, many = Replay(50, 1, 1, seed=3), Replay(50, 1, 1, seed=3)
+    for replay in (one, many):
+        replay.add(episode(40, np.arange(40.0), terminal=True, gamma=0.9))
+    for batch in many.sample(5 * 8).split(8):
+        for found, expected in zip(batch, one.sample(8), strict=True):
+            assert found.tolist() == expected.tolist()
+    assert one.rng.bit_generator.state == many.rng.bit_generator.state

@@ -10,9 +10,8 @@ from scipy.integrate import quad
 from torch import nn
 
 from tests.batches import ACTION, OBSERVATION, SIZE, make_batch
-from vision_pwil.agents import perceptron
 from vision_pwil.agents.protocol import Batch
-from vision_pwil.sac import SAC, SACConfig, act, distribution, losses
+from vision_pwil.sac import SAC, SACConfig, act, compiled, distribution, losses
 
 
 def make_agent(**settings) -> SAC:
@@ -37,7 +36,7 @@ def module(tensors, copy_index: int | None = None, layer_norm: bool = False) -> 
 
 def distribution_of(agent: SAC, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Mean and deviation of the Gaussian before the tanh."""
-    output, _ = perceptron.forward(agent.actor.tensors, observation)
+    output, _ = agent.actor_network.forward(observation)
     return output.chunk(2, -1)[0], distribution.sample(output, torch.zeros(len(output), ACTION), agent.min_std).std
 
 
@@ -48,10 +47,10 @@ def test_networks_are_the_papers(layer_norm):
     mean, std = distribution_of(agent, batch.observation)
     torch.testing.assert_close(mean, output[:, :ACTION])
     torch.testing.assert_close(std, nn.functional.softplus(output[:, ACTION:]) + math.sqrt(1e-3))
-    values, _ = perceptron.twin_values(agent.critics.tensors, batch.observation, batch.action, agent.critic_hidden)
+    pairs = torch.cat([batch.observation, batch.action], 1)
     for index in range(2):
-        expected = module(agent.critics.tensors, index, layer_norm)(torch.cat([batch.observation, batch.action], 1))
-        torch.testing.assert_close(values[index], expected[:, 0])
+        values, _ = agent.critic_networks[index].forward(pairs)
+        torch.testing.assert_close(values, module(agent.critics.tensors, index, layer_norm)(pairs).detach())
 
 
 def test_default_sizes_are_the_papers_and_variances_are_bounded():
@@ -105,10 +104,12 @@ def test_squashed_log_probability_and_gradient_stay_finite_far_out():
 
 
 @pytest.mark.parametrize("layer_norm", [False, True])
-def test_update_is_adam_on_the_three_losses(layer_norm):
+@pytest.mark.parametrize("in_torch", [False, True], ids=["compiled", "torch"])
+def test_update_is_adam_on_the_three_losses(in_torch, layer_norm):
     """Two updates, each repeated with torch.nn networks, torch.distributions and a separate Adam for every tensor."""
     config = {"critic_layer_norm": layer_norm, "critic_learning_rate": 1e-3, "polyak": 0.1, "initial_temperature": 0.3}
     agent = make_agent(**config)
+    update = torch.no_grad()(agent._update_in_torch) if in_torch else agent.update
     policy = module(agent.actor.tensors)
     twins = [module(agent.critics.tensors, index, layer_norm) for index in range(2)]
     targets = copy.deepcopy(twins)
@@ -133,7 +134,7 @@ def test_update_is_adam_on_the_three_losses(layer_norm):
 
     for number in range(2):
         batch = make_batch(number)
-        metrics = agent.update(batch)
+        metrics = update(batch)
         temperature = log_temperature.detach().exp()
         noise, next_noise = torch.randn(2 * SIZE, ACTION, generator=noise_source).split(SIZE)
         with torch.no_grad():
@@ -177,13 +178,49 @@ def test_losses_by_hand():
         torch.tensor([1.0, 1.0]), torch.tensor([0.5, 0.0]), values, torch.tensor([2.0, 2.0]), torch.tensor(0.25)
     )
     assert goal.tolist() == [1.25, 1.0]
-    loss, gradient = losses.critic_loss(values, goal)
-    assert float(loss) == pytest.approx(0.25 * (0.0625 + 9 + 3.0625 + 1))
-    assert gradient.tolist() == [[-0.125, 1.5], [0.875, 0.5]]
-    loss, by_values, by_log_prob = losses.actor_loss(values, torch.tensor([2.0, -2.0]), torch.tensor(0.25))
+    loss, gradient = losses.critic_loss(values[0], goal)
+    assert float(loss) == pytest.approx(0.25 * (0.0625 + 9))
+    assert gradient.tolist() == [-0.125, 1.5]
+    loss, smaller = losses.actor_loss(values, torch.tensor([2.0, -2.0]), torch.tensor(0.25))
     assert float(loss) == pytest.approx((-0.5 - 2.5) / 2)
-    assert by_values.tolist() == [[-0.5, 0.0], [0.0, -0.5]]
-    assert float(by_log_prob) == 0.125
+    assert smaller.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("settings", [{}, {"critic_layer_norm": True, "normalize": True, "final_target_entropy": -3.0}])
+def test_the_compiled_update_is_the_one_in_torch(settings):
+    agent, other = make_agent(entropy_updates=2, **settings), make_agent(entropy_updates=2, **settings)
+    assert agent.device.type == "cpu"
+    for learner in (agent, other):
+        learner.observe(np.random.default_rng(0).normal(1.0, 2.0, (50, OBSERVATION)))
+    for seed in range(8):
+        found = agent.update(make_batch(seed))
+        with torch.no_grad():
+            expected = other._update_in_torch(make_batch(seed))
+        assert found.keys() == expected.keys()
+        for name, value in expected.items():
+            torch.testing.assert_close(found[name], value, rtol=1e-4, atol=1e-5)
+    for (name, one), two in zip(agent.state_dict().items(), other.state_dict().values(), strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-5, msg=name)
+
+
+def test_the_compiled_squashed_gaussian_is_exact_far_out_too():
+    """Against float64: means, deviations and noise from the smallest to the largest."""
+    rng = np.random.default_rng(0)
+    output = np.concatenate([rng.normal(0, 1, (64, 8)), rng.normal(0, 20, (64, 8))]).astype(np.float32)
+    noise = rng.standard_normal((128, 4)).astype(np.float32)
+    action, std, slope = (np.empty_like(noise) for _ in range(3))
+    log_prob, by_output = np.empty(128, np.float32), np.empty_like(output)
+    compiled.squashed(output, noise, np.float32(0.03), action, std, slope, log_prob)
+    wide = torch.tensor(output, dtype=torch.float64, requires_grad=True)
+    expected = distribution.sample(wide, torch.tensor(noise, dtype=torch.float64), 0.03)
+    for found, value in ((action, expected.action), (std, expected.std), (slope, expected.slope)):
+        np.testing.assert_allclose(found, value.detach(), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(log_prob, expected.log_prob.detach(), rtol=1e-5, atol=1e-4)
+    by_action = rng.normal(size=noise.shape).astype(np.float32)
+    compiled.squashed_backward(action, std, slope, noise, by_action, np.float32(0.37), by_output)
+    loss = (expected.action * torch.tensor(by_action)).sum() + 0.37 * expected.log_prob.sum()
+    (gradient,) = torch.autograd.grad(loss, wide)
+    np.testing.assert_allclose(by_output, gradient, rtol=1e-4, atol=1e-4)
 
 
 def test_temperature_moves_the_entropy_towards_its_target():

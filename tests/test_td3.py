@@ -4,7 +4,6 @@ import numpy as np
 import torch
 
 from tests.batches import ACTION, OBSERVATION, SIZE, assert_resumes, make_batch, perceptron
-from vision_pwil.agents.perceptron import forward
 from vision_pwil.agents.td3 import TD3, TD3Config, act, losses
 
 
@@ -51,7 +50,7 @@ def test_the_update_descends_both_losses():
     torch.testing.assert_close(agent.update(batch)["critic_loss"], loss.detach())
     updated = perceptron(agent.critics.tensors, which=1)
     torch.testing.assert_close(updated(inputs), second(inputs), atol=1e-5, rtol=1e-4)
-    output, _ = forward(agent.actor.tensors, batch.observation)
+    output, _ = agent.actor_network.forward(batch.observation)
     torch.testing.assert_close(output.tanh(), actor(batch.observation).tanh(), atol=1e-5, rtol=1e-4)
     expected = twin.target_critics.flat.lerp(agent.critics.flat.detach(), 0.005)
     torch.testing.assert_close(agent.target_critics.flat, expected)
@@ -69,7 +68,7 @@ def test_there_is_no_delay_unless_asked_for():
 
 def test_acting_in_numpy_is_the_actor():
     agent, observation = make_agent(), np.random.default_rng(0).normal(size=OBSERVATION)
-    output, _ = forward(agent.actor.tensors, torch.tensor(observation, dtype=torch.float32)[None])
+    output, _ = agent.actor_network.forward(torch.tensor(observation, dtype=torch.float32)[None])
     expected = output[0].tanh().detach()
     np.testing.assert_allclose(act(agent.policy(), observation), expected, atol=1e-6)
     noise = np.array([0.0, 1.0, -100.0])

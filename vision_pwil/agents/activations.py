@@ -1,7 +1,6 @@
-"""What follows the matrix product of a hidden layer: forward and backward.
+"""What follows the matrix product of a hidden layer, forward and backward, in torch.
 
-An activation turns what a layer's product gave into the layer's output, and keeps what its backward pass needs. The
-backward passes are written out and tested against autograd.
+On the CPU the perceptron runs the compiled form of each, which it finds by its code (`compiled`).
 """
 
 from collections.abc import Mapping
@@ -10,83 +9,98 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from vision_pwil.agents import compiled
+
 Tensors = Mapping[str, Tensor]
 Kept = tuple[Tensor, ...]
-EPSILON = 1e-5
-"""Added to the variance in layer normalisation, as torch.nn.LayerNorm does."""
+"""What the backward pass needs of a layer; its output comes first."""
 
 
 class Activation(Protocol):
     """An activation function of hidden layers."""
 
-    def forward(self, raw: Tensor, parameters: Tensors) -> tuple[Tensor, Kept]:
-        """The layer's output, and what `backward` needs; `raw` is used up."""
+    code: int
+    """In `compiled`."""
+
+    def forward(self, raw: Tensor, parameters: Tensors) -> Kept:
+        """The layer's output, and what else `backward` needs."""
 
     def backward(self, gradient: Tensor, kept: Kept, parameters: Tensors, into: Tensors | None) -> Tensor:
-        """The gradient by `raw`, from that by the output, which is used up; those by own parameters go `into`."""
+        """The gradient by `raw`, from that by the output; those by parameters of its own are written `into`."""
 
 
 class Relu:
     """max(x, 0)."""
 
-    def forward(self, raw: Tensor, parameters: Tensors) -> tuple[Tensor, Kept]:
-        """In place."""
-        output = raw.relu_()
-        return output, (output,)
+    code = compiled.RELU
+
+    def forward(self, raw: Tensor, parameters: Tensors) -> Kept:
+        """Keeps the output alone."""
+        return (raw.relu(),)
 
     def backward(self, gradient: Tensor, kept: Kept, parameters: Tensors, into: Tensors | None) -> Tensor:
         """The gradient where the output is positive."""
-        return torch.ops.aten.threshold_backward.grad_input(gradient, kept[0], 0, grad_input=gradient)
+        return gradient * (kept[0] > 0.0)
 
 
-class NormalizedRelu(Relu):
+class NormalizedRelu:
     """Layer normalisation without learned scale (the next layer has one), then ReLU."""
 
-    def forward(self, raw: Tensor, parameters: Tensors) -> tuple[Tensor, Kept]:
-        """Keeps what was normalised, its mean and inverse deviation."""
-        output, mean, inverse = torch.native_layer_norm(raw, raw.shape[-1:], None, None, EPSILON)
-        return output.relu_(), (output, raw, mean, inverse)
+    code = compiled.NORMALIZED_RELU
+
+    def forward(self, raw: Tensor, parameters: Tensors) -> Kept:
+        """Keeps what was normalised, and the inverse of the deviations."""
+        standard, inverse = standardize(raw)
+        return standard.relu(), standard, inverse
 
     def backward(self, gradient: Tensor, kept: Kept, parameters: Tensors, into: Tensors | None) -> Tensor:
         """Through the ReLU, then the normalisation."""
-        _, raw, mean, inverse = kept
-        gradient = super().backward(gradient, kept, parameters, into)
-        return torch.ops.aten.native_layer_norm_backward(
-            gradient, raw, raw.shape[-1:], mean, inverse, None, None, [True, False, False]
-        )[0]
+        output, standard, inverse = kept
+        return standardize_backward(gradient * (output > 0.0), standard, inverse)
 
 
 class Elu:
     """x where it is positive, else exp(x) - 1."""
 
-    def forward(self, raw: Tensor, parameters: Tensors) -> tuple[Tensor, Kept]:
-        """max(x, exp(min(x, 0)) - 1) takes half the time of torch's own and differs by float32's rounding."""
-        output = raw.clamp(max=0.0).exp_().sub_(1.0).clamp_(min=raw)
-        return output, (output,)
+    code = compiled.ELU
+
+    def forward(self, raw: Tensor, parameters: Tensors) -> Kept:
+        """Keeps the output alone."""
+        return (torch.nn.functional.elu(raw),)
 
     def backward(self, gradient: Tensor, kept: Kept, parameters: Tensors, into: Tensors | None) -> Tensor:
         """The derivative, from the output, is 1 or output + 1."""
-        return torch.ops.aten.elu_backward.grad_input(gradient, 1.0, 1.0, 1.0, True, kept[0], grad_input=gradient)
+        return gradient * (kept[0].clamp(max=0.0) + 1.0)
 
 
 class NormalizedTanh:
     """Layer normalisation with the learned parameters "scale" and "offset", then tanh."""
 
-    def forward(self, raw: Tensor, parameters: Tensors) -> tuple[Tensor, Kept]:
-        """tanh(x) = 2 sigmoid(2x) - 1 takes half the time of torch's own and differs by float32's rounding."""
-        doubled = (2.0 * parameters["scale"], 2.0 * parameters["offset"])
-        output, mean, inverse = torch.native_layer_norm(raw, raw.shape[-1:], *doubled, EPSILON)
-        return output.sigmoid_().mul_(2.0).sub_(1.0), (output, raw, mean, inverse)
+    code = compiled.NORMALIZED_TANH
+
+    def forward(self, raw: Tensor, parameters: Tensors) -> Kept:
+        """Keeps what was normalised, and the inverse of the deviations."""
+        standard, inverse = standardize(raw)
+        return torch.addcmul(parameters["offset"], standard, parameters["scale"]).tanh(), standard, inverse
 
     def backward(self, gradient: Tensor, kept: Kept, parameters: Tensors, into: Tensors | None) -> Tensor:
         """Through the tanh, then the normalisation."""
-        output, raw, mean, inverse = kept
-        torch.ops.aten.tanh_backward.grad_input(gradient, output, grad_input=gradient)
-        wanted, affine = [True, into is not None, into is not None], (parameters["scale"], parameters["offset"])
-        gradient, *by_affine = torch.ops.aten.native_layer_norm_backward(
-            gradient, raw, raw.shape[-1:], mean, inverse, *affine, wanted
-        )
+        output, standard, inverse = kept
+        gradient = gradient * (1.0 - output.square())
         if into is not None:
-            into["scale"].copy_(by_affine[0])
-            into["offset"].copy_(by_affine[1])
-        return gradient
+            torch.sum(gradient * standard, dim=0, out=into["scale"])
+            torch.sum(gradient, dim=0, out=into["offset"])
+        return standardize_backward(gradient * parameters["scale"], standard, inverse)
+
+
+def standardize(raw: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows minus their mean, over their deviation; and the inverse of the deviations."""
+    variance, mean = torch.var_mean(raw, dim=-1, correction=0)
+    inverse = (variance + compiled.EPSILON).rsqrt()
+    return (raw - mean[:, None]) * inverse[:, None], inverse
+
+
+def standardize_backward(gradient: Tensor, standard: Tensor, inverse: Tensor) -> Tensor:
+    """Gradient by the rows, from that by the standardised ones: (g - mean(g) - x mean(g x)) / deviation."""
+    along = (gradient * standard).mean(-1, keepdim=True)
+    return (gradient - gradient.mean(-1, keepdim=True) - standard * along) * inverse[:, None]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise
-from vision_pwil.agents.perceptron import backward, forward, shapes
+from vision_pwil.agents.perceptron import Perceptron, shapes
 from vision_pwil.agents.protocol import Batch, Policy
 from vision_pwil.agents.td3 import act
 from vision_pwil.rewards.metric import StandardizedEuclidean
@@ -58,6 +58,7 @@ class BC:
         self._mean, self._inverse_std = (torch.from_numpy(array).to(self.device) for array in (mean, inverse_std))
         sizes = (states.shape[1], *config.hidden, action_size)
         self.actor = Parameters(shapes(sizes), config.learning_rate, Noise(seed, self.device).generator)
+        self.network = Perceptron(self.actor.tensors, gradients=self.actor.gradients)
 
     def observe(self, observations: np.ndarray) -> None:
         """Nothing to learn from observations alone."""
@@ -66,12 +67,12 @@ class BC:
     def update(self, batch: Batch) -> dict[str, Tensor]:
         """One step towards the expert's actions; the rest of the batch is not used."""
         batch = batch.to(self.device)
-        output, layers = forward(self.actor.tensors, (batch.observation - self._mean) * self._inverse_std)
+        output, trace = self.network.forward((batch.observation - self._mean) * self._inverse_std)
         action = output.tanh()
         errors = action - batch.action
         loss = errors.square().mean()
         by_output = errors.mul_(1.0 - action.square()).mul_(2.0 / errors.numel())
-        backward(self.actor.tensors, layers, by_output, self.actor.gradients)
+        self.network.backward(trace, by_output)
         self.actor.step()
         return {"loss": loss}
 

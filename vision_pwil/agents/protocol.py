@@ -23,9 +23,13 @@ class Batch(NamedTuple):
     next_observation: Tensor
     """The observation n steps later."""
 
+    def split(self, rows: int) -> "list[Batch]":
+        """Batches of so many transitions, in turn: sampling many at once takes a fraction of sampling each."""
+        return [Batch(*parts) for parts in zip(*(tensor.split(rows) for tensor in self), strict=True)]
+
     def to(self, device: torch.device) -> "Batch":
         """The same on a device."""
-        return Batch(*(tensor.to(device) for tensor in self))
+        return self if self.reward.device == device else Batch(*(tensor.to(device) for tensor in self))
 
 
 class Act(Protocol):

@@ -9,19 +9,18 @@ def target(reward: Tensor, discount: Tensor, next_values: Tensor, next_log_prob:
 
 
 def critic_loss(values: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Half the squared error of both critics, (2, batch) against (batch,), averaged over the batch; its gradient."""
+    """Half the squared error of a critic, averaged over the batch; its gradient."""
     errors = values - targets
-    return 0.5 * errors.square().mean(-1).sum(), errors / errors.shape[-1]
+    return 0.5 * errors.square().mean(), errors / len(errors)
 
 
-def actor_loss(values: Tensor, log_prob: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Temperature * log pi minus the smaller of the two values, averaged over the batch.
+def actor_loss(values: Tensor, log_prob: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:
+    """Temperature * log pi minus the smaller of the two values, (2, batch), averaged over the batch.
 
-    Also its gradients by the values, (2, batch), and by each log-probability, a number.
+    Also which critic's value is the smaller one, (batch,). The gradient by that value is -1 / batch, by the other 0.
     """
-    smaller, size = values.amin(0), values.shape[-1]
-    by_values = (values == smaller).to(values.dtype).div_(-size)
-    return (temperature * log_prob - smaller).mean(), by_values, temperature / size
+    smaller, which = values.min(0)
+    return (temperature * log_prob - smaller).mean(), which
 
 
 def temperature_gradient(log_prob: Tensor, target_entropy: float) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto, checker, helper, numpy_helper, shape_inference
 
-from vision_pwil.agents.activations import EPSILON
+from vision_pwil.agents.compiled import EPSILON
 from vision_pwil.agents.normalizer import CLIP
 from vision_pwil.agents.protocol import Policy
 from vision_pwil.encoder import EMBEDDING, Encoder

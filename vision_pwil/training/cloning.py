@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 
 from vision_pwil.agents.protocol import Act, Agent
 from vision_pwil.system.board import Board
 from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Run
+from vision_pwil.system.threads import use_threads
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, Transitions
 from vision_pwil.training.rollout import Playable
@@ -33,7 +33,7 @@ def clone(
     It plays nothing and takes a minute or two, so it keeps no checkpoint: a run that a signal stopped (False) begins
     again, and ends in the same weights.
     """
-    torch.set_num_threads(config.threads)
+    use_threads(config.threads)
     replay = Replay(len(states), states.shape[1], actions.shape[1], config.seed)
     nothing = np.zeros(len(states))
     replay.add(Transitions(states, actions, nothing, nothing, states))

@@ -25,6 +25,7 @@ from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Run
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share, Whole
+from vision_pwil.system.threads import use_threads
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, n_step_transitions
 from vision_pwil.training.rollout import Collect, Playable, Trajectory
@@ -120,7 +121,7 @@ class Trainer:
 
         It stops at the end of an episode, a second or two after the signal.
         """
-        torch.set_num_threads(self.config.threads)
+        use_threads(self.config.threads)
         keep_freed_memory()
         with asked_to_stop() as stop:
             return self._train(stop)
@@ -196,9 +197,10 @@ class Trainer:
     def _learn(self) -> dict[str, float]:
         """Do the updates that the steps so far owe; return the means of their metrics."""
         owed = int((self.step - self.config.random_steps) / self.config.update_interval) - self.updates
-        history = [self.agent.update(self.replay.sample(self.config.batch_size)) for _ in range(owed)]
-        if not history:
+        if owed < 1:
             return {}
+        size = self.config.batch_size
+        history = [self.agent.update(batch) for batch in self.replay.sample(owed * size).split(size)]
         self.updates += owed
         means = {name: float(torch.stack([metrics[name] for metrics in history]).mean()) for name in history[0]}
         for name, value in means.items():

@@ -13,7 +13,7 @@ from vision_pwil.agents.d4pg.networks import HIDDEN
 from vision_pwil.agents.normalizer import Normalizer
 from vision_pwil.agents.parameters import Average
 from vision_pwil.agents.parts import Counter, Noise, Part, gather, restore
-from vision_pwil.agents.perceptron import backward, forward
+from vision_pwil.agents.perceptron import Perceptron
 from vision_pwil.agents.protocol import Batch, Policy
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, at_least
@@ -90,6 +90,10 @@ class D4PG:
         self.actor = networks.parameters(actor_sizes, config.actor_learning_rate, generator)
         self.critic = networks.parameters(critic_sizes, config.critic_learning_rate, generator, normal_head=True)
         self.target_actor, self.target_critic = Average(self.actor), Average(self.critic)
+        self.actor_network = Perceptron(self.actor.tensors, HIDDEN, self.actor.gradients)
+        self.critic_network = Perceptron(self.critic.tensors, HIDDEN, self.critic.gradients)
+        self.target_actor_network = Perceptron(self.target_actor.tensors, HIDDEN)
+        self.target_critic_network = Perceptron(self.target_critic.tensors, HIDDEN)
         self.support = torch.linspace(config.value_min, config.value_max, config.atoms, device=self.device)
         self.updates = Counter()
 
@@ -103,25 +107,24 @@ class D4PG:
         config, batch, size = self.config, batch.to(self.device), batch.observation.shape[1]
         observation, next_observation = self.normalizer(batch.observation), self.normalizer(batch.next_observation)
         # critic
-        next_action = forward(self.target_actor.tensors, next_observation, HIDDEN)[0].tanh_()
+        next_action = self.target_actor_network.forward(next_observation)[0].tanh_()
         next_pairs = torch.cat([next_observation, next_action], dim=-1)
-        next_logits, _ = forward(self.target_critic.tensors, next_pairs, HIDDEN)
+        next_logits, _ = self.target_critic_network.forward(next_pairs)
         target = categorical.project(self.support, next_logits.softmax(-1), batch.reward, batch.discount)
-        logits, layers = forward(self.critic.tensors, torch.cat([observation, batch.action], dim=-1), HIDDEN)
+        logits, trace = self.critic_network.forward(torch.cat([observation, batch.action], dim=-1))
         critic_loss, by_logits, probabilities = categorical.cross_entropy(target, logits)
-        backward(self.critic.tensors, layers, by_logits, self.critic.gradients, HIDDEN)
+        self.critic_network.backward(trace, by_logits)
         self.critic.step(config.max_norm)
 
         # actor, through the critic as it is now, to its inputs' part that is the action
-        output, actor_layers = forward(self.actor.tensors, observation, HIDDEN)
+        output, actor_trace = self.actor_network.forward(observation)
         action = output.tanh_()
-        logits, layers = forward(self.critic.tensors, torch.cat([observation, action], dim=-1), HIDDEN)
+        logits, trace = self.critic_network.forward(torch.cat([observation, action], dim=-1))
         values, by_logits = categorical.mean(self.support, logits)
-        to_action = {**self.critic.tensors, "weight0": self.critic["weight0"][size:]}
-        by_action = backward(to_action, layers, by_logits, hidden=HIDDEN)
+        by_action = self.critic_network.to_inputs(trace, by_logits, first=size)
         by_action *= (config.action_max_norm / by_action.norm(dim=-1, keepdim=True)).clamp_(max=1.0)
         by_output = by_action.mul_(1.0 - action.square()).div_(-len(action))
-        backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients, HIDDEN)
+        self.actor_network.backward(actor_trace, by_output)
         self.actor.step(config.max_norm)
 
         self.updates.value += 1

@@ -3,7 +3,7 @@
 import numpy as np
 
 from vision_pwil.agents import perceptron
-from vision_pwil.agents.activations import EPSILON
+from vision_pwil.agents.compiled import EPSILON
 from vision_pwil.agents.normalizer import normalized
 from vision_pwil.agents.protocol import Policy
 from vision_pwil.agents.td3.policy import explore

@@ -88,22 +88,21 @@ class DAC:
         batch = batch.to(self.device)
         pairs = torch.cat([batch.observation, batch.action], dim=-1)
         metrics = self._discriminate(pairs)
-        with torch.no_grad():
-            reward = self.logits(self.discriminator.tensors, pairs)
+        reward = self.logits(self.discriminator.tensors, pairs)
         decays = self.td3.updates.value // self.config.actor_decay_interval
         self.td3.actor.learning_rate = self.config.td3.actor_learning_rate * self.config.actor_decay**decays
         live, next_live = 1.0 - batch.observation[:, -1], 1.0 - batch.next_observation[:, -1]
         return {**metrics, **self.td3.update(batch._replace(reward=reward), live, next_live)}
 
     def _discriminate(self, agent: Tensor) -> dict[str, Tensor]:
-        generator, tensors = self.noise.generator, self.discriminator.tensors
+        generator, tensors = self.noise.generator, self.discriminator.leaves()
         chosen = torch.randint(len(self._pairs), (len(agent),), generator=generator, device=self.device)
         expert = self._pairs[chosen]
         expert_logits, agent_logits = self.logits(tensors, torch.cat([expert, agent])).chunk(2)
         loss = losses.classification(expert_logits, agent_logits, self._weights[chosen])
         mix = torch.rand((len(agent), 1), generator=generator, device=self.device)
         penalty = losses.gradient_penalty(lambda points: self.logits(tensors, points), expert, agent, mix)
-        self.discriminator.descend(loss + self.config.gradient_penalty * penalty)
+        self.discriminator.descend(loss + self.config.gradient_penalty * penalty, tensors)
         return {
             "discriminator_loss": loss.detach(),
             "gradient_penalty": penalty.detach(),

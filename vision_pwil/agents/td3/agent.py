@@ -9,7 +9,7 @@ from torch import Tensor
 
 from vision_pwil.agents.parameters import Average, Parameters
 from vision_pwil.agents.parts import Counter, Noise, Part, gather, restore
-from vision_pwil.agents.perceptron import backward, forward, shapes, twin_values
+from vision_pwil.agents.perceptron import Perceptron, shapes, twins
 from vision_pwil.agents.protocol import Batch, Policy
 from vision_pwil.agents.td3 import losses
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share
@@ -69,6 +69,10 @@ class TD3:
         self.actor = Parameters(shapes(actor_sizes), config.actor_learning_rate, self.noise.generator)
         self.critics = Parameters(shapes(critic_sizes, copies=2), config.critic_learning_rate, self.noise.generator)
         self.target_actor, self.target_critics = Average(self.actor), Average(self.critics)
+        self.actor_network = Perceptron(self.actor.tensors, gradients=self.actor.gradients)
+        self.critic_networks = twins(self.critics.tensors, gradients=self.critics.gradients)
+        self.target_actor_network = Perceptron(self.target_actor.tensors)
+        self.target_critic_networks = twins(self.target_critics.tensors)
         self.updates = Counter()
 
     def observe(self, observations: np.ndarray) -> None:
@@ -85,29 +89,34 @@ class TD3:
         observation = batch.observation
 
         # critics
-        next_action = forward(self.target_actor.tensors, batch.next_observation)[0].tanh()
+        next_action = self.target_actor_network.forward(batch.next_observation)[0].tanh()
         blur = torch.randn(next_action.shape, generator=self.noise.generator, device=self.device)
         next_action = losses.smooth(next_action, blur, config.smoothing, config.smoothing_clip)
         if next_live is not None:
             next_action *= next_live[:, None]
-        next_values, _ = twin_values(self.target_critics.tensors, batch.next_observation, next_action)
+        next_pairs = torch.cat([batch.next_observation, next_action], dim=-1)
+        next_values = torch.stack([target.forward(next_pairs)[0][:, 0] for target in self.target_critic_networks])
         targets = losses.target(batch.reward, batch.discount, next_values)
-        values, layers = twin_values(self.critics.tensors, observation, batch.action)
-        critic_loss, by_values = losses.critic_loss(values, targets)
-        backward(self.critics.tensors, layers, by_values.unsqueeze(-1), self.critics.gradients)
+        pairs = torch.cat([observation, batch.action], dim=-1)
+        critic_losses, values = [], []
+        for critic in self.critic_networks:
+            value, trace = critic.forward(pairs)
+            loss, by_value = losses.critic_loss(value[:, 0], targets)
+            critic.backward(trace, by_value[:, None])
+            critic_losses.append(loss)
+            values.append(value)
         self.critics.step()
-        metrics = {"critic_loss": critic_loss, "value": values.mean()}
+        metrics = {"critic_loss": critic_losses[0] + critic_losses[1], "value": torch.cat(values).mean()}
 
         # actor, through the first critic as it is now
         self.updates.value += 1
         if self.updates.value % config.actor_interval == 0:
-            output, actor_layers = forward(self.actor.tensors, observation)
-            action = output.tanh()
-            critic = {name: tensor[0] for name, tensor in self.critics.tensors.items()}
-            values, layers = forward(critic, torch.cat([observation, action], dim=-1))
-            by_pairs = backward(critic, layers, losses.actor_gradient(values.squeeze(-1), live).unsqueeze(-1))
-            by_output = by_pairs[:, observation.shape[1] :] * (1.0 - action.square())
-            backward(self.actor.tensors, actor_layers, by_output, self.actor.gradients)
+            output, actor_trace = self.actor_network.forward(observation)
+            action, critic = output.tanh(), self.critic_networks[0]
+            value, trace = critic.forward(torch.cat([observation, action], dim=-1))
+            by_value = losses.actor_gradient(value[:, 0], live)[:, None]
+            by_action = critic.to_inputs(trace, by_value, first=observation.shape[1])
+            self.actor_network.backward(actor_trace, by_action * (1.0 - action.square()))
             self.actor.step(config.actor_max_norm)
             self.target_actor.follow(self.actor, config.polyak)
             self.target_critics.follow(self.critics, config.polyak)

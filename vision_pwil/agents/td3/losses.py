@@ -15,9 +15,9 @@ def target(reward: Tensor, discount: Tensor, next_values: Tensor) -> Tensor:
 
 
 def critic_loss(values: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Squared error of both critics, (2, batch) against (batch,), averaged over the batch; its gradient by values."""
+    """Squared error of a critic, averaged over the batch; its gradient by the values."""
     errors = values - targets
-    return errors.square().mean(-1).sum(), errors * (2.0 / errors.shape[-1])
+    return errors.square().mean(), errors * (2.0 / len(errors))
 
 
 def actor_gradient(values: Tensor, weights: Tensor | None = None) -> Tensor:
