@@ -60,8 +60,8 @@ def test_what_is_wrong_is_said_before_anything_begins(tmp_path):
 
 
 def test_help_imports_little():
-    """What takes seconds to import is not needed to show options; the agents' settings lie beside torch."""
-    slow = ["torchvision", "scipy.stats", "matplotlib", "numba", "ot", "ray", "gymnasium_robotics", "sympy"]
+    """What takes seconds to import is not needed to show options; the agents' settings lie beside torch and numba."""
+    slow = ["torchvision", "scipy.stats", "matplotlib", "ot", "ray", "gymnasium_robotics", "sympy"]
     code = f"""
 import sys
 from vision_pwil.__main__ import main

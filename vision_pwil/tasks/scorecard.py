@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 from PIL import Image, ImageDraw
-from tqdm import tqdm
 
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing, write_json, write_text
 from vision_pwil.system.mp4 import write_mp4
+from vision_pwil.system.progress import progress
 from vision_pwil.system.table import table
 from vision_pwil.tasks.auditing import hold_out
 from vision_pwil.tasks.scoring import VideoScore, VideoScorer
@@ -111,7 +111,7 @@ def compare(encoder: Encoder, demonstrations: Demonstrations, videos: Sequence[D
     kinds: dict[str, Kind] = {key(episode.frames): "demonstration" for episode in shown.episodes}
     kinds |= {key(episode.frames): "held-out demonstration" for episode in others.episodes}
     scored = []
-    for episode, _ in tqdm(every, desc="scoring", unit="video", leave=False):
+    for episode, _ in progress(every, desc="scoring", unit="video", leave=False):
         frames = np.asarray(episode.frames)
         scored.append((frames, kinds.get(key(frames), "video"), scorer.without(frames).score(frames)))
     level = float(np.mean([each.imitation_return for _, kind, each in scored if kind == "held-out demonstration"]))
@@ -151,7 +151,7 @@ def write(card: Scorecard, folder: Path) -> None:
 
 def write_films(card: Scorecard, folder: Path, larger: Mapping[str, np.ndarray]) -> None:
     """Write every video with a running progress bar; `larger` has larger frames of some, by `key` of the small ones."""
-    for line in tqdm(card.lines, desc="writing films", unit="video", leave=False):
+    for line in progress(card.lines, desc="writing films", unit="video", leave=False):
         frames = larger.get(key(line.frames), line.frames)
         film(frames, line.scored.progress, folder / _film_name(card, line), line.rate)
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.demonstrations.options import Fit, Options
@@ -69,6 +68,8 @@ class VideoScore:
         """Spearman's rank correlation of progress with time, 0 where nothing moves. Sees order alone."""
         if len(self.progress) < 2 or np.ptp(self.progress) == 0:
             return 0.0
+        from scipy.stats import spearmanr  # imports slowly
+
         return float(spearmanr(np.arange(len(self.progress)), self.progress).statistic)
 
 
