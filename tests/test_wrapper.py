@@ -5,7 +5,7 @@ from gymnasium.utils.env_checker import check_env
 
 from tests.shared import LOCOMOTION, needs_shared
 from vision_pwil.rewards.pwil import Rewarder
-from vision_pwil.rewards.wrapper import PWILReward
+from vision_pwil.rewards.wrapper import PixelReward, PWILReward
 from vision_pwil.system.errors import InputError
 
 
@@ -67,6 +67,37 @@ def test_absorbing_termination_earns_the_rest_of_the_episode():
     env = PWILReward(Chain(), rewarder)
     env.reset()
     assert [env.step(np.zeros(1))[1] for _ in range(2)] == [5.0, 5.0]
+
+
+class Bright(Chain):
+    """Draws a picture whose brightness is its state."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def render(self):
+        return np.full((4, 4, 3), 50 * self.state, np.uint8)
+
+
+def brightness(frames):
+    return frames.reshape(len(frames), -1).mean(axis=1, keepdims=True) / 50
+
+
+def test_pixels_are_rewarded_by_the_picture_after_each_step():
+    """Atoms 1, 2, 2, 2: the pictures after both steps are those of a demonstration, and so is what remains."""
+    rewarder = Rewarder.for_embeddings([[1.0], [2.0], [2.0], [2.0]], 4)
+    env = PixelReward(Bright("rgb_array"), rewarder, brightness, absorbing_discount=0.5)
+    env.reset()
+    assert env.step(np.zeros(1))[1] == 5.0
+    _, reward, terminated, _, info = env.step(np.zeros(1))
+    assert terminated and reward == pytest.approx(5 + 0.5 * 5 + 0.25 * 5) and info["task_reward"] == 0.0
+    dark = PixelReward(Bright(), rewarder, brightness, draw=lambda: np.zeros((4, 4, 3), np.uint8))
+    dark.reset()
+    assert dark.step(np.zeros(1))[1] == pytest.approx(5 * np.exp(-1.0))
+    with pytest.raises(InputError, match="render_mode"):
+        PixelReward(Bright(), rewarder, brightness)
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,16 @@ def defaults(choice: Choice) -> ImitationConfig:
     """
     if choice.ablation != "none":
         raise InputError("The ablations are of rewards on states: leave --ablation out, or give --reward support.")
-    settings = table.find(choice.agent).settings()
+    kind = table.find(choice.agent)
     if choice.recipe == "paper":
-        return ImitationConfig(**vars(choice), task=PIXELS, training=TrainingConfig(steps=1_500_000), settings=settings)
-    task = replace(PIXELS, ending="shared", time_feature=True, point_interval=4)
-    return ImitationConfig(
-        **vars(choice), task=task, training=TRAINING, settings=SAC if choice.agent == "sac" else settings
-    )
+        task, training, settings = PIXELS, TrainingConfig(steps=1_500_000), kind.settings()
+    else:
+        task = replace(PIXELS, ending="shared", time_feature=True, point_interval=4)
+        training, settings = TRAINING, SAC if choice.agent == "sac" else kind.settings()
+    if kind.needs_actions:  # the baselines learn from pairs, step by step
+        task = replace(task, compare="pairs", point_interval=1, time_feature=False)
+        training = replace(training, n_step=1, action_repeat=1)
+    return ImitationConfig(**vars(choice), task=task, training=training, settings=settings)
 
 
 PRESET = Preset("videos", defaults)
