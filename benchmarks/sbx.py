@@ -65,5 +65,4 @@ def main() -> None:
         print(1e3 * (time.process_time() - started) / updates, flush=True)
 
 
-if __name__ == "__main__":
-    main()
+main()  # a script for another Python, never imported here

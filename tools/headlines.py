@@ -172,10 +172,11 @@ def speed() -> Iterator[Figure]:
     what = "the same, speed against Gymnasium's rendering, stable-baselines3 and numpy"
     yield Figure("door.times", what, "times", ["door-speed"], field("times_faster"), 15)
 
-    ours, products, sbx = (field("milliseconds", row) for row in ("vision_pwil", "matrix products alone", "sbx"))
-    what, over = "time of a SAC update over that of its matrix products alone", ratio(ours, products)
+    rows = ("vision_pwil", "matrix products alone", "SBX")
+    ours, products, sbx = (field("milliseconds", "256", row) for row in rows)
+    what, over = "time of a SAC update of batch 256 over that of its matrix products alone", ratio(ours, products)
     yield Figure("sac.update_over_products", what, "times", ["sac"], over, 1.5, at_most=True)
-    what, over = "time of a SAC update over that of SBX (JAX)", ratio(ours, sbx)
+    what, over = "time of a SAC update of batch 256 over that of SBX (JAX)", ratio(ours, sbx)
     yield Figure("sac.update_over_sbx", what, "times", ["sac"], over, 1.0, at_most=True)
     what, share = "an encoder update, frames a second over bare convolutions'", field("recipes", "default", "ratio")
     yield Figure("tcc.throughput", what, "share", ["tcc/throughput"], share, 0.7)
