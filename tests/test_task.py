@@ -3,6 +3,8 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from benchmarks.transcription import transcription
 from vision_pwil.demonstrations import Demonstrations, Episode
@@ -288,7 +290,7 @@ def test_where_time_counts_the_absorbing_mass_is_spread_over_the_times_after_eac
 
 
 def test_pace_is_one_more_coordinate():
-    """By hand: the points with their times, Algorithm 1 on both; W1 does not see the time."""
+    """By hand: the points with their times, Algorithm 1 on both; W1 is told without the time and with it."""
     paths = [np.random.default_rng(k).normal(size=(n, 4)) for k, n in enumerate((4, 6))]
     config = TaskConfig(compare="states", ending="last", beta=1.0, pace=3.0, standardized=False)
     atoms = weighted(paths, [True, True], 8, "last", timed=True)
@@ -304,6 +306,11 @@ def test_pace_is_one_more_coordinate():
     measured = stage.measure(stage.rollout(constant(0.0), 0, evaluating=True))
     scale = np.concatenate(shown).std(0)
     assert measured["w1"] == pytest.approx(exact_w1(visited / scale, np.concatenate(shown) / scale), rel=1e-6)
+    # With it: an assignment, since each of the 8 steps weighs as much as 2 of the 16 that were shown.
+    weights = np.append(scale, 1.0)
+    distances = cdist(np.repeat(by_hand, 2, axis=0) / weights, reference / weights)
+    assert measured["paced_w1"] == pytest.approx(distances[linear_sum_assignment(distances)].mean(), rel=1e-6)
+    assert measured["paced_w1"] > measured["w1"]
 
 
 def absorbing_task(ending: str, **settings) -> Task:

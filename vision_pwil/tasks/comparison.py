@@ -73,10 +73,21 @@ class Comparison:
         end = features[-1] if self.shared_end is None else self.metric(self.shared_end)
         coupling = GreedyCoupling(self.features, steps, self.atoms.weights)
         bound = greedy_w1(coupling.episode(features, absorbing=absorbed, absorbing_point=end))
+        paced = self._paced_w1(features, end, steps) if self.config.pace else None
         masses = np.ones(len(features))
         if absorbed:
             features, masses = np.vstack([features, end]), np.append(masses, steps - len(masses))
-        return Scored(costs, rewards, exact_w1(features, self.features, masses, self.atoms.weights), bound)
+        return Scored(costs, rewards, exact_w1(features, self.features, masses, self.atoms.weights), bound, paced)
+
+    def _paced_w1(self, features: np.ndarray, end: np.ndarray, steps: int) -> float:
+        """W1 with time beside the features; the steps after the last of them are at `end`, each at its own time."""
+        times = self.atoms.times
+        assert times is not None
+        features = np.vstack([features, np.tile(end, (steps - len(features), 1))])
+        moments = np.arange(1, steps + 1) / self.horizon
+        clouds = ((features, moments), (self.features, times))
+        paced = (np.column_stack([cloud, self.config.pace * when]) for cloud, when in clouds)
+        return exact_w1(*paced, atom_weights=self.atoms.weights)
 
 
 def compared_columns(config: TaskConfig, state_size: int, point_size: int) -> np.ndarray:

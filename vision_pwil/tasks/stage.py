@@ -187,7 +187,8 @@ class TaskStage:
         if self.comparison is None:
             return trajectory.statistics
         scored = self.comparison.score(trajectory.record["points"], absorbed=bool(trajectory.record["absorbed"]))
-        return {**trajectory.statistics, "w1": scored.w1, "greedy_w1": scored.greedy_w1}
+        paced = {} if scored.paced_w1 is None else {"paced_w1": scored.paced_w1}
+        return {**trajectory.statistics, "w1": scored.w1, "greedy_w1": scored.greedy_w1, **paced}
 
     def film(self, trajectory: Trajectory) -> np.ndarray | None:
         """The episode as the encoder sees it; None where frames are not compared and would have to be drawn."""

@@ -71,7 +71,7 @@ class TaskConfig(Settings):
     """How fast the reward falls with the cost (section "Implementation": 5; on embeddings 1)."""
     pace: NotNegative = 0.0
     """How much it counts when something is done, beside what: t/T times this is one more coordinate of the reward's
-    metric. 0, the paper's, hardly sees speed and order. W1 is reported without it."""
+    metric. 0, the paper's, hardly sees speed and order. W1 is reported without it and, as paced_w1, with it."""
     standardized: bool = True
     """Divide each dimension of states and actions by its standard deviation over the demonstrations (off: PWIL-L2)."""
     min_std: NotNegative = 0.0

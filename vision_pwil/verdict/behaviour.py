@@ -26,6 +26,8 @@ class Scored(NamedTuple):
     """Exact Wasserstein distance to the demonstrations."""
     greedy_w1: float
     """Its greedy upper bound (eq. 5)."""
+    paced_w1: float | None = None
+    """The exact distance with time as one more coordinate, where the reward has it (`--pace`)."""
 
 
 class Scorer(Protocol):
