@@ -25,6 +25,7 @@ class Case(NamedTuple):
     """A command at a tiny size, and the option that names its run directory."""
 
     module: str
+    """And the command, where it is one of the front door's."""
     arguments: str
     option: str = "--run"
 
@@ -36,7 +37,7 @@ _TCC = "--validation 2 --updates 24 --iteration 4"
 VIDEOS = "{work}/videos.demos"
 CASES = {
     "door, pixels": Case("vision_pwil.train_door", _DOOR),
-    "door, states": Case("vision_pwil.train_door", f"--metric state --absorbing last {_DOOR}"),
+    "door, states": Case("vision_pwil.train_door", f"--compare states --ending last {_DOOR}"),
     "d4pg": Case("vision_pwil.train_locomotion", f"--agent d4pg --random-steps 200 {_HOPPER}"),
     "td3": Case("vision_pwil.train_locomotion", f"--agent td3 --random-steps 200 {_HOPPER}"),
     "sac": Case("vision_pwil.train_locomotion", f"--agent sac --random-steps 200 {_HOPPER}"),
@@ -44,7 +45,7 @@ CASES = {
     "bc": Case("vision_pwil.train_locomotion", f"--agent bc {_HOPPER}"),
     "tcc.train": Case("vision_pwil.tcc.train", f"--demos {VIDEOS} --threads 1 {_TCC}", "--out"),
     "sweep": Case(
-        "vision_pwil.commands.sweep",
+        "vision_pwil sweep",
         f"tcc-paper-grid --demos {VIDEOS} --batch-sizes 1 --subsamplings 8 --learning-rates 1e-3 1e-4 --cpus 1 "
         "{run} -- " + _TCC,
         "--out",
@@ -74,7 +75,7 @@ def start(case: Case, run: Path, work: Path, mark: str) -> subprocess.Popen:
     """The command, in a session of its own, its output beside its directory."""
     named = f"{case.option} {run}"
     words = case.arguments if "{run}" in case.arguments else f"{case.arguments} {named}"
-    line = [sys.executable, "-m", case.module, *words.format(run=named, work=work).split()]
+    line = [sys.executable, "-m", *case.module.split(), *words.format(run=named, work=work).split()]
     with run.with_suffix(".log").open("a") as log:
         return subprocess.Popen(
             line,
@@ -177,7 +178,10 @@ def reference(name: str, work: Path) -> tuple[dict[str, str], float]:
         mark = f"{os.getpid()}-{name}"
         finish(start(CASES[name], run, work, mark), run)
         clear(mark)
-        done.write_text(json.dumps([fingerprint(run), time.monotonic() - started]))
+        seconds = time.monotonic() - started
+        if not (found := fingerprint(run)):
+            raise InputError(f"{run} was left empty, see {run.with_suffix('.log')}.")
+        done.write_text(json.dumps([found, seconds]))
     found, seconds = json.loads(done.read_text())
     return found, seconds
 

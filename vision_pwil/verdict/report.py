@@ -15,6 +15,7 @@ import numpy as np
 
 from vision_pwil.system.files import replacing
 from vision_pwil.system.progress import progress
+from vision_pwil.system.settings import Settings
 from vision_pwil.system.table import table
 from vision_pwil.verdict.behaviour import FRACTIONS, FROZEN, OPEN_LOOP, PANTOMIME, POLICY, REVERSED, Behaviour, Scorer
 
@@ -23,7 +24,7 @@ SEPARATION, SPEARMAN = 1.5, 0.9
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Settings):
     """What the reward says of one behaviour."""
 
     group: str
@@ -78,7 +79,7 @@ def audit(behaviours: Sequence[Behaviour], scorer: Scorer) -> Report:
     """Score every behaviour by the task's own reward, and judge the reward by what is known of them."""
     scores, held_out_costs = [], []
     for behaviour in progress(behaviours, desc="auditing", unit="episode", leave=False):
-        costs, rewards, w1, _ = scorer.score(behaviour.points, absorbed=behaviour.absorbed)
+        costs, rewards, w1, *_ = scorer.score(behaviour.points, absorbed=behaviour.absorbed)
         known = behaviour.demonstration, behaviour.fraction, behaviour.expert
         scores.append(Score(behaviour.group, float(rewards.sum()), w1, *known))
         if behaviour.expert:
