@@ -18,6 +18,7 @@ import imageio.v3 as imageio
 import numpy as np
 import torch
 
+from benchmarks import gifts
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.encoder import Encoder
 from vision_pwil.sac import SAC, SACConfig
@@ -43,6 +44,8 @@ class Format(NamedTuple):
     make: Callable[[Path], object]
     read: Callable[[Path], Any]
     checked: bool
+    damage: Callable[[Path, np.random.Generator], None] = lambda path, rng: damage(path, rng)
+    """Of one of its files."""
 
 
 def _episode(length: int = 5) -> Episode:
@@ -102,6 +105,30 @@ def _record(path: Path) -> None:
     write_json(path, {"training": asdict(SACConfig()), "checksums": {"encoder": "0" * 64}, "verdict": "ranks well"})
 
 
+def _run(path: Path) -> None:
+    """A run directory without the files that have no checksum."""
+    gifts.make(path)
+    shutil.rmtree(path / "tensorboard")
+    for name in ("audit.png", "lock"):
+        (path / name).unlink()
+
+
+def _give(path: Path) -> dict[str, str]:
+    """What every command says of a run; nothing that one of them wrote stays."""
+    kept = {part: part.read_bytes() for part in path.rglob("*") if part.is_file()}
+    try:
+        answers = gifts.give(path)
+    finally:
+        for part in sorted(path.rglob("*"), reverse=True):
+            if part.is_file() and part not in kept:
+                part.unlink()
+            elif part in kept:
+                part.write_bytes(kept[part])
+    if not any(answer == "done" for answer in answers.values()):
+        raise InputError(f"every command refuses: {answers}")
+    return answers
+
+
 _STATE = {"step": 5, "sampling": np.random.default_rng(0).bit_generator.state}
 _ABOUT = {"agent": "sac", "step": 5, "task": "door", "horizon": 300}
 
@@ -134,7 +161,18 @@ FORMATS = {
     "summary.json": Format(_record, read_json, checked=True),
     "audit.json": Format(_record, read_json, checked=True),
     "curve.csv": Format(_curve, lambda path: read_curve(path.parent), checked=True),
+    "run": Format(_run, _give, checked=True),
+    "gift": Format(_run, _give, checked=False, damage=gifts.spoil),
 }
+
+
+PLAIN = Format(lambda path: None, read, checked=False)
+"""Of files that are given."""
+
+
+def damage(path: Path, rng: np.random.Generator) -> None:
+    """Write a file anew, damaged."""
+    path.write_bytes(mutate(path.read_bytes(), rng))
 
 
 def mutate(content: bytes, rng: np.random.Generator) -> bytes:
@@ -263,7 +301,7 @@ def run(count: int, seed: int, files: tuple[Path, ...], done: set[tuple[str, int
                     rng = np.random.default_rng((seed, index))
                     part = parts[rng.integers(len(parts))]
                     content = part.read_bytes()
-                    part.write_bytes(mutate(content, rng))
+                    FORMATS.get(name, PLAIN).damage(part, rng)
                     kind, details = reader.outcome(name, path, original, checked)
                     part.write_bytes(content)
                     yield {"format": name, "index": index, "outcome": kind, "details": details * (kind in FAULTS)}

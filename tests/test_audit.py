@@ -112,7 +112,7 @@ def test_command_on_the_door(tmp_path):
     encoder.provenance = replace(encoder.provenance, render_fingerprint=SETTINGS.fingerprint)
     encoder.save(tmp_path / "encoder.safetensors")
     task = Task(ENV_ID, "pwil", TaskConfig())
-    about = {"agent": "sac", "action_repeat": 1, **task.about(task.make_env())}
+    about = {"agent": "sac", "action_repeat": 1, "step": 0, **task.about(task.make_env())}
     write_snapshot(tmp_path / "mine.safetensors", SAC(39, 28, SACConfig(), seed=0).policy(), about)
     done = run(
         *("--env", ENV_ID, "--encoder", tmp_path / "encoder.safetensors", "--demos", tmp_path / "four.demos"),

@@ -146,6 +146,6 @@ def test_bad_files_are_one_sentence(tmp_path):
     write_snapshot(
         file, {"weight0": rng.normal(size=(7, 6)).astype(np.float32), "bias0": np.zeros(5, np.float32)}, about
     )
-    with pytest.raises(InputError, match="policy.safetensors: its network|not a readable policy"):
+    with pytest.raises(InputError, match="not a readable policy"):
         export(file, tmp_path / "out")
     assert not (tmp_path / "out").exists()

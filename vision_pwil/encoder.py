@@ -133,7 +133,9 @@ class Encoder(nn.Module):
         try:
             encoder = cls(tensors["mean"].permute(1, 2, 0).numpy())
             encoder.load_state_dict(tensors)
-        except (RuntimeError, KeyError, IndexError):
+            if any(tensor.dtype != torch.float32 for tensor in tensors.values()):
+                raise TypeError
+        except (RuntimeError, KeyError, IndexError, TypeError):
             raise InputError(f"The weights in {path} do not fit the encoder's network; train it anew.") from None
         with parsing(path, "encoder file"):
             encoder.provenance = restore(Provenance, values["provenance"])

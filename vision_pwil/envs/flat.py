@@ -174,12 +174,15 @@ def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any
     _registered(env_id)
     try:
         return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
-    except TypeError as error:
-        if "render_mode" not in options or "'render_mode'" not in str(error):
-            raise
-        return make(env_id, horizon, **{name: value for name, value in options.items() if name != "render_mode"})
     except (gym.error.Error, ImportError) as error:
         raise InputError(f'There is no Gymnasium environment "{env_id}" here: {error}') from None
+    except Exception as error:
+        if isinstance(error, TypeError) and "render_mode" in options and "'render_mode'" in str(error):
+            return make(env_id, horizon, **{name: value for name, value in options.items() if name != "render_mode"})
+        given = " ".join(f"{name}={value!r}" for name, value in options.items() if name != "render_mode")
+        if not given:  # a fault of the environment, which its author wants to see whole
+            raise
+        raise InputError(f"{env_id} cannot be made with {given}: {' '.join(str(error).split())}") from None
 
 
 def require_registered(env_id: str) -> str:

@@ -142,7 +142,10 @@ def _checksum(cells: list[list[str]]) -> str:
 
 def _number(text: str) -> float:
     """A number as it was written: a whole one stays whole, so that a curve read and written again is the same file."""
-    return int(text) if text.isdigit() else float(text)
+    number = int(text) if text.isdecimal() else float(text)
+    if abs(number) > 1e100:  # NaN is not
+        raise InputError(f"it holds {text[:20]}, which nothing that was measured is: copy or make it again.")
+    return number
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

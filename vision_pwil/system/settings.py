@@ -118,7 +118,8 @@ def _revive(hint: Any, value: Any) -> Any:
     if origin in (Union, types.UnionType):
         return next((revived for each in args if _allows(each, revived := _revive(each, value))), value)
     if origin is tuple and isinstance(value, list):
-        return tuple(_revive(args[0], item) for item in value)
+        kinds = args if args[1:] != (...,) and len(args) == len(value) else args[:1] * len(value)
+        return tuple(map(_revive, kinds, value))
     if isinstance(hint, type) and is_dataclass(hint) and isinstance(value, Mapping):
         return restore(hint, value)
     return Path(value) if hint is Path and isinstance(value, str) else value
@@ -137,6 +138,8 @@ def _allows(hint: Any, value: Any) -> bool:
         return any(type(value) is type(each) and value == each for each in args)
     if origin is tuple and args[1:] == (...,):
         return isinstance(value, tuple) and all(_allows(args[0], item) for item in value)
+    if origin is tuple:
+        return isinstance(value, tuple) and len(value) == len(args) and all(map(_allows, args, value))
     if hint in (int, float):  # NaN and infinity fail the comparison
         kinds = (int,) if hint is int else (int, float)
         number = isinstance(value, kinds) and not isinstance(value, bool)
@@ -154,5 +157,6 @@ def _describe(hint: Any) -> str:
     if origin is Literal:
         return " or ".join(map(str, args))
     if origin is tuple:
-        return f"a tuple, each of it {_describe(args[0])}"
+        number = "" if args[1:] == (...,) else f" of {len(args)}"
+        return f"a tuple{number}, each of it {_describe(args[0])}"
     return _NAMES.get(None if hint is type(None) else hint) or f"a {(origin or hint).__name__}"

@@ -88,7 +88,8 @@ def chart(
 ) -> str:
     """One line or two over an axis, dashed levels, and with `timing` (frames, and how many a second) a cursor."""
     levels = levels or {}
-    points = {name: [(x, y) for x, y in line if math.isfinite(x) and math.isfinite(y)] for name, line in lines.items()}
+    points = {name: [(x, y) for x, y in line if abs(x) < FAR and abs(y) < FAR] for name, line in lines.items()}
+    levels = {name: value for name, value in levels.items() if abs(value) < FAR}
     xs = [x for line in points.values() for x, _ in line] or [0.0]
     ys = [y for line in points.values() for _, y in line] + list(levels.values()) or [0.0]
     (left, right), (low, high) = _widened(min(xs), max(xs)), span or _widened(min(ys), max(ys))
@@ -118,6 +119,10 @@ def chart(
     return f"<figure>{svg}<figcaption>{''.join(keys)}</figcaption></figure>"
 
 
+FAR = 1e100
+"""What is beyond, or is no number, is not drawn."""
+
+
 def _axes(place: Place, across: tuple[float, float], up: tuple[float, float], along: str) -> Iterator[str]:
     """Lines and numbers at round values, and what the axis is."""
     for y in ticks(*up):
@@ -132,7 +137,8 @@ def _axes(place: Place, across: tuple[float, float], up: tuple[float, float], al
 
 def _widened(low: float, high: float) -> tuple[float, float]:
     """An interval that has some width."""
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    margin = max(0.5, 1e-6 * abs(low))
+    return (low, high) if high - low > 1e-9 * margin else (low - margin, high + margin)
 
 
 def ticks(low: float, high: float) -> list[float]:

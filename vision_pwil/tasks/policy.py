@@ -10,7 +10,7 @@ from vision_pwil.envs.control import Choose, held
 from vision_pwil.envs.flat import FlatEnv, flat_observation, require_registered
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.actor import Actor, read_actor
-from vision_pwil.tasks.task import TaskConfig
+from vision_pwil.tasks.task import TaskConfig, require_files
 
 Look = Callable[[], np.ndarray]
 """Gives the embedding of the present frame, to a policy that sees pictures."""
@@ -57,6 +57,7 @@ def load_environment(path: str | Path) -> FlatEnv:
     """The environment that a policy was trained in; it must be registered already, since files are not trusted."""
     about = read_actor(path).about
     options = TaskConfig(env_options=about.env_options).make_options
+    require_files(options)
     env = FlatEnv(require_registered(about.env), about.observation.horizon, **options)
     about.require(env)
     return env

@@ -104,7 +104,7 @@ class TaskStage:
             if self._sees_frames and (step + 1) % self.config.point_interval == 0:
                 embeddings[step + 1] = self._look()
             observation = self.observe(state, step + 1, embeddings)
-            watched = {name: max(value, float(info[name])) for name, value in watched.items()}
+            watched = {name: max(value, float(self._told(info, name, "--watch"))) for name, value in watched.items()}
             if not done:
                 terminated, done = ended, self._is_done(ended, info)
                 over = truncated or (done and not act_on) or (ended and not done)
@@ -141,12 +141,16 @@ class TaskStage:
         key = self.config.success
         if key is None:
             return ended and self.absorbing
+        return bool(self._told(info, key, "--success"))
+
+    def _told(self, info: dict[str, Any], key: str, option: str) -> Any:
+        """An entry of the environment's info."""
         if key not in info:
             raise InputError(
                 f"{self.task.env} never says {key!r}; its info has {', '.join(sorted(info)) or 'nothing'}: "
-                "name one of these with --success."
+                f"name one of these with {option}."
             )
-        return bool(info[key])
+        return info[key]
 
     def _points(self, played: Played) -> np.ndarray:
         """Points of the steps seen: embedded frames, or state-action pairs as far as the demonstrations have them."""

@@ -13,7 +13,7 @@ from vision_pwil.envs.flat import FlatEnv, require_registered
 from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import parsing
+from vision_pwil.system.files import parsing, require_file
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Whole, restore
 from vision_pwil.tasks.atoms import Atoms, Compare, Ending
 from vision_pwil.tasks.observation import Observation
@@ -109,19 +109,32 @@ class TaskConfig(Settings):
         return dict(map(_named_value, self.env_options))
 
 
+_OURS = ("id", "env_id", "horizon", "render_mode", "max_episode_steps", "disable_env_checker")
+"""Arguments of an environment's making that are not its constructor's own."""
+
+
 def _named_value(option: str) -> tuple[str, Any]:
     name, equals, text = option.partition("=")
+    if name in _OURS:
+        raise InputError(f"--env-options cannot set {name}: it is decided here, the longest episode by --horizon.")
     if not name.isidentifier() or not equals:
         raise InputError(f"--env-options takes arguments such as frame_skip=5, not {option!r}.")
     try:
         return name, ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return name, text
 
 
 def own_settings(env: FlatEnv) -> RenderSettings:
     """Settings that the environment itself names for its camera, or else the default ones."""
     return getattr(env.env.unwrapped, "render_settings", RenderSettings())
+
+
+def require_files(options: dict[str, Any]) -> None:
+    """Refuse options out of a file that name what one might wait for in vain (a pipe, a device)."""
+    for text in options.values():
+        if isinstance(text, str) and Path(text).exists():
+            require_file(text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +212,7 @@ class Task:
         arrays, plain = checkpoint.load(path)
         with parsing(path, "task of this package"):
             config = restore(TaskConfig, plain["config"])
+            require_files(config.make_options)
             return cls(
                 require_registered(str(plain["env"])),
                 str(plain["reward"]),

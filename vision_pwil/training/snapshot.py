@@ -9,6 +9,7 @@ import torch
 
 from vision_pwil.agents.protocol import Policy
 from vision_pwil.system import checkpoint
+from vision_pwil.system.files import parsing
 
 
 def write_snapshot(path: Path, policy: Policy, about: Mapping[str, Any]) -> None:
@@ -19,4 +20,5 @@ def write_snapshot(path: Path, policy: Policy, about: Mapping[str, Any]) -> None
 def read_snapshot(path: Path) -> tuple[Policy, dict[str, Any]]:
     """Read what `write_snapshot` wrote."""
     tensors, about = checkpoint.load(path)
-    return {name: tensor.numpy() for name, tensor in tensors.items()}, about
+    with parsing(path, "policy of this package"):  # numpy does not know all of torch's types
+        return {name: tensor.numpy() for name, tensor in tensors.items()}, about
