@@ -42,6 +42,12 @@ def test_figures_by_hand():
     assert judge([*scores, score("policy mine", 500)], 2.0).separation == 1.5  # of unknown worth
     assert judge([*scores, score(FROZEN, 180, 1, 0.1)], 2.0).separation == 0.5  # at a tenth nothing has happened yet
     assert judge([*scores[:-1], score(FROZEN, 80, 1, 0.5)], 2.0).verdict == "ranks well"
+    well = judge([*scores[:-1], score(FROZEN, 80, 1, 0.5)], 2.0)
+    assert "does not see is order" in well.sentence and "--pace" in well.sentence
+    ordered = judge([*scores[:-1], score(FROZEN, 80, 1, 0.5)], 2.0, ordered=True)
+    assert (ordered.verdict == "ranks well") == (well.over_reversed > 1) and "Order counts" in ordered.sentence
+    backwards = judge([*scores[:-1], score(FROZEN, 80, 1, 0.5), score(REVERSED, 1e3, 0)], 2.0, ordered=True)
+    assert backwards.verdict == "ranks weakly"
     assert judge([*scores[:-1], score(FROZEN, 80, 1, 0.5), score("random", 80)], 2.0).verdict == "ranks weakly"
     assert judge([*scores[:-1], score(FROZEN, 80, 1, 0.5), score("random", 95)], 2.0).verdict == "cannot rank"
 

@@ -104,6 +104,21 @@ def broken(link: str, page: Path) -> bool:
     return bool(anchor) and anchor not in anchors(target.read_text())
 
 
+def test_no_run_directory_serves_two_trainings() -> None:
+    """Who follows one page after the other is never told that a directory holds another run."""
+    used: dict[str, set[str]] = {}
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for words in command_lines(page.read_text()):
+            line = " ".join(words)
+            if re.search(r" train |[.]train_", line):
+                for folder in re.findall(r"--(?:run|out) (runs/\S+)", line):
+                    used.setdefault(folder, set()).add(line)
+        for folder in re.findall(r'(?:run|out)="(runs/[^"]+)"', page.read_text()):
+            used.setdefault(folder, set()).add(page.name)
+    assert len(used) > 8
+    assert {folder: lines for folder, lines in used.items() if len(lines) > 1} == {}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     local = [link for link in links(page.read_text()) if not link.startswith(("https://", "http://"))]

@@ -1,4 +1,4 @@
-"""A run directory is a gift from a stranger: whatever its files say, nothing of it is executed, and commands end well."""
+"""A run directory is a gift from a stranger: nothing of it is executed, and every command ends in a sentence."""
 
 import os
 import shutil

@@ -65,6 +65,7 @@ def test_smoke(agent, ablation, demos, tmp_path):
     chosen = ["--env", ENV, "--agent", agent, "--ablation", ablation, "--demos", demos, "--run", tmp_path]
     printed = run("vision_pwil.train_locomotion", *chosen, *TINY, *SMALL.get(agent, []))
     assert str(tmp_path) in printed
+    assert "40 steps are too few to learn much: about 1,000,000 are enough" in printed
     check_curve(read_curve(tmp_path))
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["prefill"] == (50_000 if (agent, ablation) == ("d4pg", "none") else 0)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,24 @@ def test_errors_become_a_sentence_and_a_status(error, status, sentence, capsys):
         signal.signal(signal.SIGINT, before)
     assert ended.value.code == status
     assert capsys.readouterr().err == sentence
+
+
+def test_where_nothing_can_be_written_one_sentence():
+    line = [sys.executable, "-m", "vision_pwil", "demonstrations", "convert", str(DEMOS), "/sys/kernel/door.demos"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("error: /sys/kernel/door.demos: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_while_an_audit_runs(tmp_path):
+    line = [sys.executable, "-m", "vision_pwil", "audit", "--env", "Hopper-v5", "--episodes", "9999"]
+    process = subprocess.Popen([*line, "--out", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    time.sleep(12)  # while it imports it ends in the same way
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130 and "Traceback" not in said, said
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_fault_of_the_program_is_not_hidden():

@@ -20,6 +20,7 @@ from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Run, read_curve
+from vision_pwil.training import worker as worker_module
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.rollout import Collect
 from vision_pwil.training.snapshot import read_snapshot
@@ -166,6 +167,13 @@ def test_other_settings_are_refused(tmp_path):
         pass
 
 
+def test_other_demonstrations_are_named(tmp_path):
+    with Run(tmp_path, {"checksums": {"demonstrations": "a" * 64}}):
+        pass
+    with pytest.raises(InputError, match="a run made from other demonstrations"):
+        Run(tmp_path, {"checksums": {"demonstrations": "b" * 64}})
+
+
 def test_divergence_stops_with_a_sentence_and_keeps_the_checkpoint(tmp_path):
     with Run(tmp_path, {}) as run:
         assert trainer(run, settings(400), AGENT, ToyTask()).train()
@@ -197,11 +205,30 @@ def test_a_dead_worker_is_replaced_and_plays_the_same_episode(whole):
         worker.close()
 
 
+def test_a_stopped_worker_is_replaced_and_plays_the_same_episode(whole, monkeypatch):
+    monkeypatch.setattr(worker_module, "STOPPED", 0.5)
+    policy, about = read_snapshot(whole / "policy.safetensors")
+    request = Collect(policy, (0, 0, 7), 1.0, about["action_repeat"])
+    worker = Worker(ToyTask(), act)
+    try:
+        worker.send(request)
+        undisturbed = worker.receive()
+        stopped = worker._process
+        os.kill(stopped.pid, signal.SIGSTOP)
+        worker.send(request)
+        again = worker.receive()
+        assert worker._process is not stopped and not stopped.is_alive()
+        np.testing.assert_array_equal(again.observations, undisturbed.observations)
+        np.testing.assert_array_equal(again.rewards, undisturbed.rewards)
+    finally:
+        worker.close()
+
+
 def test_a_worker_that_cannot_live_is_told_of():
     worker = Worker(Deadly(), act)
     try:
         worker.send(Collect(None, (0, 0, 0)))
-        with pytest.raises(RuntimeError, match="died twice"):
+        with pytest.raises(ChildProcessError, match="died twice"):  # an OSError, of which commands make a sentence
             worker.receive()
     finally:
         worker.close()

@@ -7,7 +7,7 @@ continues an interrupted run.
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import tyro
@@ -72,8 +72,19 @@ def describe(outcome: "Outcome", config: ImitationConfig) -> str:
             f"The highest return, {outcome.best['return']:.4g}, was at step {outcome.best['step']:.0f}; "
             f"`vision-pwil evaluate {outcome.run} --best` plays that policy."
         )
+        if outcome.finished and config.training.steps < (enough := usual_steps(config)) / 10:
+            lines.append(
+                f"{config.training.steps:,} steps are too few to learn much: about {enough:,} are enough. The same "
+                f"command with --steps {enough} goes on from here."
+            )
     lines.append(f"The run is in {outcome.run}; see it with: tensorboard --logdir {outcome.run}")
     return "\n".join(lines)
+
+
+def usual_steps(config: ImitationConfig) -> int:
+    """How long a training takes with the preset's settings."""
+    choice = Choice(**{field.name: getattr(config, field.name) for field in fields(Choice)})
+    return presets.defaults(choice).training.steps
 
 
 def figures(row: Row, success: str | None, level: Mapping[str, float]) -> str:

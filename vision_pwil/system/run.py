@@ -71,6 +71,11 @@ class Run:
             different = [k for k in sorted(old.keys() | new.keys()) if old.get(k) != new.get(k) and k not in free]
             if different:
                 name = different[0]
+                if name.rpartition(".")[2] == "demonstrations":
+                    raise InputError(
+                        f"{self.path} holds a run made from other demonstrations: choose another directory, or give "
+                        "the same demonstrations again."
+                    )
                 raise InputError(
                     f"{self.path} holds a run with {name} = {old.get(name)!r}, not {new.get(name)!r}: "
                     "continue it with its own settings, or choose another directory."

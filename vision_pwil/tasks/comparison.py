@@ -29,7 +29,7 @@ class Comparison:
 
     def __init__(self, reward: str, config: TaskConfig, atoms: Atoms, horizon: int, state_size: int = 0) -> None:
         self.config, self.atoms, self.horizon = config, atoms, horizon
-        self.absorbing = config.ending != "none"
+        self.absorbing, self.ordered = config.ending != "none", config.pace > 0
         self._make, self._columns = find(reward), compared_columns(config, state_size, atoms.points.shape[1])
         # Distances are reported on whole points, whatever the reward compares, so that rewards and agents compare.
         pixels = config.compare == "frames"

@@ -3,13 +3,18 @@
 import multiprocessing
 import os
 import signal
+import time
 import traceback
+from pathlib import Path
 from typing import Any
 
 from vision_pwil.agents.protocol import Act
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.interrupt import shielded
 from vision_pwil.training.rollout import Assess, Collect, Playable, assess, collect
+
+STOPPED = 10.0
+"""Seconds after which a process that someone has stopped is replaced; who stops the learner, too, stops this clock."""
 
 
 def _serve(task: Playable, act: Act, connection: Any) -> None:
@@ -36,8 +41,8 @@ def _serve(task: Playable, act: Act, connection: Any) -> None:
 class Worker:
     """Plays one episode, or one evaluation, at a time.
 
-    An episode is a function of its request. So a worker that dies (killed, or out of memory) is replaced once, and the
-    same request played again gives the same answer.
+    An episode is a function of its request. So a worker that dies (killed, or out of memory), or that someone has
+    stopped, is replaced once, and the same request played again gives the same answer.
     """
 
     def __init__(self, task: Playable, act: Act) -> None:
@@ -48,6 +53,7 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
+        self._running = time.monotonic()
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(*self._life, other), daemon=True)
@@ -66,12 +72,27 @@ class Worker:
 
     def ready(self, timeout: float = 0.0) -> bool:
         """Whether `receive` would return at once; waits for it up to `timeout` seconds."""
-        return bool(self._connection.poll(timeout))
+        if self._connection.poll(timeout):
+            return True
+        if not self._stopped():
+            self._running = time.monotonic()
+        elif time.monotonic() - self._running > STOPPED:
+            self._replace()
+        return False
+
+    def _stopped(self) -> bool:
+        """Whether the process was stopped (SIGSTOP) and does not go on."""
+        try:
+            return Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        except OSError:  # it has ended
+            return False
 
     def receive(self) -> Any:
         """Wait for the answer to the request."""
         while True:
             try:
+                if not self.ready(timeout=1.0):
+                    continue
                 answer = self._connection.recv()
                 break
             except (EOFError, ConnectionResetError):
@@ -86,7 +107,8 @@ class Worker:
         self._deaths += 1
         self.close()
         if self._deaths > 1:
-            raise RuntimeError("The worker that plays episodes died twice without a word (killed, or out of memory).")
+            words = "The worker that plays episodes died twice without a word (killed, stopped, or out of memory)"
+            raise ChildProcessError(words)
         self._start()
         self._connection.send(self._request)
 

@@ -35,6 +35,8 @@ class Scorer(Protocol):
 
     cost_scale: float
     """Factor of the cost in eq. 7."""
+    ordered: bool
+    """Whether the reward sees when something is done."""
 
     def score(self, points: np.ndarray, *, absorbed: bool) -> Scored:
         """Costs, rewards and distances of an episode."""

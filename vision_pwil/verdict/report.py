@@ -54,6 +54,8 @@ class Report:
     suggested_beta: float
     """Beta at which the median step of a held-out demonstration earns half of the largest reward."""
     verdict: Literal["ranks well", "ranks weakly", "cannot rank"]
+    ordered: bool = False
+    """Time is part of the reward's metric (`--pace`): order then counts in the verdict."""
 
     @property
     def sentence(self) -> str:
@@ -61,11 +63,24 @@ class Report:
         figures = (
             f"separation {self.separation:.2f} (good: {SEPARATION}), Spearman {self.spearman:.2f} (good: {SPEARMAN})"
         )
-        return {
+        judged = {
             "ranks well": f"This reward ranks behaviour well and can be trained on: {figures}.",
             "ranks weakly": f"This reward ranks behaviour weakly; expect slow learning or a hacked reward: {figures}.",
             "cannot rank": f"This reward cannot rank behaviour; do not train on it: {figures}.",
         }[self.verdict]
+        return f"{judged} {self._order}"
+
+    @property
+    def _order(self) -> str:
+        """What the verdict says of order, or does not."""
+        share = 1 / max(self.over_reversed, 1e-3)
+        backwards = f"the best demonstration played backwards earns {share:.0%} of the worst held-out one"
+        if self.ordered:
+            return f"Order counts in this: {backwards}."
+        return (
+            f"What it does not see is order: {backwards}. Where order matters, audit and train with "
+            "--pace 1, which makes time a part of the reward."
+        )
 
     def groups(self) -> dict[str, list[Score]]:
         """Scores by group, in the order of appearance."""
@@ -84,11 +99,14 @@ def audit(behaviours: Sequence[Behaviour], scorer: Scorer) -> Report:
         scores.append(Score(behaviour.group, float(rewards.sum()), w1, *known))
         if behaviour.expert:
             held_out_costs.append(costs[: len(behaviour.points)])
-    return judge(scores, float(np.median(np.concatenate(held_out_costs))) * scorer.cost_scale)
+    return judge(scores, float(np.median(np.concatenate(held_out_costs))) * scorer.cost_scale, ordered=scorer.ordered)
 
 
-def judge(scores: list[Score], median_cost: float) -> Report:
-    """The figures and the verdict; `median_cost` is scale times the median greedy cost of held-out steps."""
+def judge(scores: list[Score], median_cost: float, *, ordered: bool = False) -> Report:
+    """The figures and the verdict; `median_cost` is scale times the median greedy cost of held-out steps.
+
+    A reward that is `ordered` must also pay every held-out demonstration more than one that is played backwards.
+    """
     from scipy.stats import spearmanr  # imports slowly
 
     experts = [score.imitation_return for score in scores if score.expert]
@@ -102,13 +120,13 @@ def judge(scores: list[Score], median_cost: float) -> Report:
         correlations.append(spearmanr([s.fraction for s in shown], [s.imitation_return for s in shown]).statistic)
     spearman = float(np.mean(np.nan_to_num(correlations)))
     verdict: Literal["ranks well", "ranks weakly", "cannot rank"] = "ranks weakly"
-    if separation >= SEPARATION and spearman >= SPEARMAN:
+    if separation >= SEPARATION and spearman >= SPEARMAN and (over_reversed > 1 or not ordered):
         verdict = "ranks well"
     elif separation <= 1 or spearman <= 0:
         verdict = "cannot rank"
     over_pantomime = min(experts) / max(posing) if posing else None
     beta = float(np.log(2) / max(median_cost, 1e-12))
-    return Report(scores, separation, over_reversed, over_pantomime, spearman, beta, verdict)
+    return Report(scores, separation, over_reversed, over_pantomime, spearman, beta, verdict, ordered)
 
 
 def _gets_nowhere(score: Score) -> bool:
