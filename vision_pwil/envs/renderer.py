@@ -62,8 +62,9 @@ class RenderSettings:
     """Tessellation of round shapes, around (MuJoCo's `vis.quality.numslices`)."""
     stacks: int = 4
     """Tessellation of round shapes, along (`numstacks`)."""
-    quads: int = 2
-    """Tessellation of flat shapes (`numquads`); light is computed at their corners, so 1 changes a table's shade."""
+    quads: int = 1
+    """Tessellation of flat shapes (`numquads`); light is computed at their corners, so a lamp above the middle of a
+    large table takes more than 1 to show."""
     triangles: int = 1200
     """Triangles to draw all meshes of the scene with, about; 0 draws them whole (the Adroit hand's have 28,159)."""
 
