@@ -111,8 +111,9 @@ class Render:
         print(f"Wrote {len(rendered)} episodes with {frames} frames to {self.out}: look with the `inspect` command.")
 
 
-def write_videos(demonstrations: Demonstrations, folder: Path, rate: float = 25.0) -> None:
+def write_videos(demonstrations: Demonstrations, folder: Path) -> None:
     """Each episode as an mp4 file, numbered."""
+    rate = demonstrations.rate or 25.0
     for number, episode in enumerate(demonstrations.episodes):
         with replacing(folder / f"{number:03d}.mp4") as temporary:
             imageio.imwrite(temporary, episode.frames, plugin="FFMPEG", fps=rate, macro_block_size=1, quality=8)
