@@ -52,12 +52,12 @@ def audit(config: Audit) -> None:
     """Audit, print, and write."""
     from vision_pwil.tasks.auditing import write_audit  # imports slowly, and --help needs none of it
     from vision_pwil.tasks.library import audit_reward
-    from vision_pwil.verdict.report import report_table
+    from vision_pwil.verdict.audit import audit_table
 
     names = ("env", "demos", "encoder", "reward", "num_demos", "subsample", "task")
     settings = ImitationConfig(**{name: getattr(config, name) for name in names})
     report = audit_reward(settings, episodes=config.episodes, seed=config.seed, policies=config.policies)
-    print(report_table(report))
+    print(audit_table(report))
     print(f"suggested beta: {report.suggested_beta:.3g}; over reversed demonstrations: {report.over_reversed:.2f}")
     if report.over_pantomime:
         print(f"over pantomime, the motion without its effect: {report.over_pantomime:.2f}")

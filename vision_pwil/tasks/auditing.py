@@ -20,7 +20,7 @@ from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.stage import TaskStage
 from vision_pwil.tcc.sampling import split
 from vision_pwil.verdict import behaviour
-from vision_pwil.verdict.report import Report, audit, draw, report_table
+from vision_pwil.verdict.audit import AuditReport, audit, audit_table, draw
 
 AUDIT = "audit.json"
 
@@ -30,7 +30,7 @@ def check_reward(config: ImitationConfig, run: Run, demonstrations: Demonstratio
     path = run.path / AUDIT
     if not path.exists():
         report = audit_task(config, demonstrations, encoder)
-        print(report_table(report), report.sentence, sep="\n")
+        print(audit_table(report), report.sentence, sep="\n")
         write_audit(report, run.path)
     if read_json(path)["verdict"] == "cannot rank":
         raise InputError(f"The reward cannot rank behaviour (see {path}): train another encoder, or give --no-audit.")
@@ -47,7 +47,7 @@ def held_out_level(folder: Path) -> dict[str, float]:
         return {name: float(np.mean([score[key] for score in scores])) for name, key in names.items()}
 
 
-def write_audit(report: Report, folder: Path) -> None:
+def write_audit(report: AuditReport, folder: Path) -> None:
     """Keep an audit as JSON and as a picture."""
     draw(report, folder / "audit.png")
     write_json(folder / AUDIT, asdict(report))
@@ -61,7 +61,7 @@ def audit_task(
     episodes: int = 5,
     seed: int = 0,
     policies: Sequence[tuple[str, Choose]] = (),
-) -> Report:
+) -> AuditReport:
     """Audit the very reward that a training with these settings would use, its atoms from part of the demonstrations.
 
     Idle play, and `policies` (by name, acting in [-1, 1]), are episodes of the environment.
@@ -85,7 +85,9 @@ def audit_task(
     return audit(behaviours, stage.comparison)
 
 
-def audit_videos(config: ImitationConfig, demonstrations: Demonstrations, encoder: Encoder, *, seed: int = 0) -> Report:
+def audit_videos(
+    config: ImitationConfig, demonstrations: Demonstrations, encoder: Encoder, *, seed: int = 0
+) -> AuditReport:
     """The same for videos alone, where there is no environment to play in; the longest one sets the horizon."""
     shown, held_out, others = hold_out(demonstrations, encoder, config.num_demos, seed)
     horizon = config.task.horizon or max(map(len, demonstrations.episodes))

@@ -85,9 +85,9 @@ class Comparison:
         assert times is not None
         features = np.vstack([features, np.tile(end, (steps - len(features), 1))])
         moments = np.arange(1, steps + 1) / self.horizon
-        clouds = ((features, moments), (self.features, times))
-        paced = (np.column_stack([cloud, self.config.pace * when]) for cloud, when in clouds)
-        return exact_w1(*paced, atom_weights=self.atoms.weights)
+        points = np.column_stack([features, self.config.pace * moments])
+        atoms = np.column_stack([self.features, self.config.pace * times])
+        return exact_w1(points, atoms, atom_weights=self.atoms.weights)
 
 
 def compared_columns(config: TaskConfig, state_size: int, point_size: int) -> np.ndarray:

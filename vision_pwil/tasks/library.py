@@ -24,7 +24,7 @@ from vision_pwil.tcc.recipes import RECIPES
 from vision_pwil.tcc.train import TrainConfig
 from vision_pwil.tcc.train import train as run_training
 from vision_pwil.tcc.videos import read_videos
-from vision_pwil.verdict.report import Report
+from vision_pwil.verdict.audit import AuditReport
 
 AnyPath = str | Path
 
@@ -58,13 +58,13 @@ def audit(
     seed: int = 0,
     policies: Sequence[AnyPath] = (),
     **options: Any,
-) -> Report:
+) -> AuditReport:
     """Ask whether a reward ranks behaviour, as `vision-pwil audit` does: of videos alone, or of an environment's."""
     config = _settings(env, demos=demos, encoder=encoder, **options)
     return audit_reward(config, episodes=episodes, seed=seed, policies=policies)
 
 
-def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies: Sequence[AnyPath]) -> Report:
+def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies: Sequence[AnyPath]) -> AuditReport:
     """Audit the reward of a training with these settings; `policies` are played beside idle play, by their paths."""
     if not config.env:
         if config.encoder is None or config.demos is None:
