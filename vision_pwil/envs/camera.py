@@ -148,7 +148,8 @@ class SelfPortrait:
         try:
             picture = np.asarray(self._env.render())
         except Exception as error:  # whatever an environment's own renderer lacks: pygame, a display, a file
-            raise InputError(f"{_name(self._env)} cannot draw itself here: {error}") from error
+            why = str(error) or type(error).__name__
+            raise InputError(f"{_name(self._env)} cannot draw itself here: {why}") from error
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
             raise InputError(
                 f"{_name(self._env)} should draw uint8 pictures of shape (height, width, 3), "
