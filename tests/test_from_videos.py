@@ -12,8 +12,11 @@ import gymnasium as gym
 import imageio.v3 as imageio
 import numpy as np
 import pytest
+import tyro
 
+from tests.shared import HAMMER, needs_shared
 from tools import pages
+from vision_pwil.commands.train import configured
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.envs.camera import MujocoCamera, SelfPortrait, open_camera
@@ -190,6 +193,33 @@ def test_frames_of_another_camera_are_refused(tmp_path) -> None:
     with pytest.raises(InputError, match=f"{near.fingerprint}, the camera here has .*render them again"):
         check_views(shown, env, open_camera(env.env), tmp_path)
     assert not [*tmp_path.iterdir()]
+
+
+def test_videos_decide_the_preset_where_states_are_usual(pendulums) -> None:
+    words = ["--env", "Hopper-v5", "--demos"]
+    from_videos = configured([*words, str(pendulums)], Choice(env=tyro.MISSING, agent=""))
+    assert from_videos.task.compare == "frames" and from_videos.agent == "sac"
+    assert _settings("Hopper-v5", demos=str(pendulums)) == from_videos
+    shipped = Path("vision_pwil/demonstrations/assets/Hopper-v5.demos")
+    from_states = configured([*words, str(pages.ROOT / shipped)], Choice(env=tyro.MISSING, agent=""))
+    assert from_states.task.compare == "pairs" and from_states.agent == "d4pg"
+
+
+@needs_shared
+def test_a_recording_becomes_videos_that_end_with_the_nail_driven_in(tmp_path) -> None:
+    """Hammer, without a word about the environment: the file names it. The mp4 files show what was rendered."""
+    recorded = read(HAMMER)
+    replace(recorded, episodes=recorded.episodes[:2]).save(tmp_path / "two.demos")
+    done = command(f"demonstrations render {tmp_path}/two.demos {tmp_path}/drawn.demos --videos {tmp_path}/videos")
+    assert done.returncode == 0, done.stderr
+    drawn, filmed = read(tmp_path / "drawn.demos"), read(tmp_path / "videos")
+    assert drawn.env_id == "AdroitHandHammer-v1" and drawn.rate == filmed.rate == 100
+    for episode, video in zip(drawn.episodes, filmed.episodes, strict=True):
+        assert episode.absorbing and 10 < len(episode) < 200  # of 200 recorded steps
+        assert np.abs(episode.frames.astype(int) - video.frames).mean() < 6  # compressed
+    Demonstrations(recorded.episodes[:2], None).save(tmp_path / "nameless.demos")
+    done = command(f"demonstrations render {tmp_path}/nameless.demos {tmp_path}/x.demos")
+    assert done.returncode == 2 and "does not say which environment it is of: name one with --env" in done.stderr
 
 
 def assert_not_begun(run: Path) -> None:

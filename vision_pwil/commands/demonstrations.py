@@ -78,8 +78,9 @@ class Render:
     """Demonstrations with actions and initial states."""
     out: Out
     """The file to write, by custom named *.demos."""
-    env: str = "vision_pwil/AdroitDoor-v0"
-    """The environment to replay in; it must take recorded starts, as Adroit's do."""
+    env: str | None = None
+    """The environment to replay in, by default the one that the file names; it must take recorded starts, as Adroit's
+    do."""
     env_options: tuple[str, ...] = ()
     """Arguments for the environment's constructor, each as NAME=VALUE (the door's open_angle=1.0, for example)."""
     success: str | None = None
