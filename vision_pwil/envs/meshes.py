@@ -148,7 +148,7 @@ def _coarse(shape: Shape, target: int) -> Shape:
     height, turn = 1 - 2 * number / len(number), number * np.pi * (3 - np.sqrt(5))
     around = np.sqrt(1 - height**2)
     directions = np.stack([around * np.cos(turn), around * np.sin(turn), height])
-    outermost = (shape.vertices / np.ptp(shape.vertices, axis=0) @ directions).argmax(axis=0)
+    outermost = (shape.vertices / (np.ptp(shape.vertices, axis=0) + 1e-9) @ directions).argmax(axis=0)
     hull = _hull(shape.vertices[np.unique(outermost)])
     return collapsed if hull is None else hull
 
