@@ -7,7 +7,7 @@ ARGS   ?=
 STEPS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install docs figures door test test-all lint type format bench site notebooks gl clean
+.PHONY: help install docs figures door demo-videos test test-all lint type format bench site notebooks gl clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -34,6 +34,11 @@ gl:  ## install the system OpenGL libraries where they are missing
 
 door: $(VENV)/.base gl  ## learn to open the door from the embedded demonstrations
 	$(BIN)/python -m vision_pwil.train_door $(if $(STEPS),--steps $(STEPS)) $(ARGS)
+
+demo-videos: $(VENV)/.base gl  ## from videos made on the spot to a policy and its video: a few minutes, in build/demo-videos
+	rm -rf build/demo-videos
+	$(BIN)/python -m tools.pages build/demo-videos docs/own-environment.md docs/own-videos.md
+	@echo "The policy's video is build/demo-videos/runs/pixels/policy.mp4; docs/own-videos.md explains each step."
 
 test: $(VENV)/.dev gl lint type  ## lint, type-check and run the tests (under 15 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
