@@ -21,7 +21,7 @@ def crossvalidate(config: TrainConfig) -> list[dict[str, float | str]]:
     """Train on every fold; one row each. "Last" is the encoder after the last update, which no video chose."""
     rows: list[dict[str, float | str]] = []
     curves: dict[str, list[Row]] = {}
-    demonstrations = read_videos(config.demos)
+    demonstrations = read_videos(config.demos, config.reading)
     for fold in range(len(demonstrations) // (config.validation or held_out_count(len(demonstrations)))):
         session = train(replace(config, fold=fold, out=config.out / f"fold-{fold}"), demonstrations)
         best, last = session.best, session.rows[-1]

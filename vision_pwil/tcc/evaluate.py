@@ -1,12 +1,13 @@
 """Tau of a saved encoder, and pictures of its alignment: `vision-pwil encoder evaluate --encoder ...`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 
 import imageio.v3 as imageio
 import numpy as np
 
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.encoder import Encoder
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
@@ -28,6 +29,7 @@ class EvaluateConfig:
     """Folder for the pictures."""
     pairs: int = 4
     """How many ordered pairs of held-out videos get a strip of matched frames and a picture of their distances."""
+    reading: Options = field(default_factory=Options)
 
 
 def evaluate(config: EvaluateConfig) -> dict[str, float]:
@@ -36,7 +38,7 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
     Which videos were held out is known only for the demonstrations the encoder was trained on; of others, all are.
     """
     encoder = Encoder.load(config.encoder)
-    demonstrations = read_videos(config.demos)
+    demonstrations = read_videos(config.demos, config.reading)
     trained_on, rendered = encoder.provenance.render_fingerprint, demonstrations.render_fingerprint
     if trained_on != rendered:
         raise InputError(

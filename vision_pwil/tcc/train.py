@@ -5,6 +5,7 @@ Works on any demonstrations with frames (a folder of videos too); those of the d
 TensorBoard events, and a checkpoint from which the same command goes on, bit for bit, after an interruption.
 """
 
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import torch
 import tyro
 
 from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.encoder import Provenance
 from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.board import open_writer
@@ -52,6 +54,7 @@ class TrainConfig(Settings):
     """Demonstrations: any format that `vision-pwil demonstrations inspect` reads, a folder of videos among them."""
     out: Path
     """Folder of the run; a run that is there already goes on."""
+    reading: Options = field(default_factory=Options)
     recipe: Literal["default", "paper"] = "default"
     """Where the settings start from; each of them may be changed beside it."""
     settings: Recipe = field(default_factory=Recipe)
@@ -168,7 +171,7 @@ def train(config: TrainConfig, demonstrations: Demonstrations | None = None) -> 
     keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    demonstrations = demonstrations or read_videos(config.demos)
+    demonstrations = demonstrations or read_videos(config.demos, config.reading)
     require_videos(demonstrations)
     decisive = {
         "demonstrations": demonstrations.checksum,
@@ -186,11 +189,13 @@ def describe(session: Session) -> str:
     """Where the outcome lies, and how to look at it."""
     best, out = session.best, session.folder.path
     assert best is not None  # a session that ended has measured tau
+    shown = ("--demos", str(session.config.demos), *session.config.reading.words())
+    look = ("vision-pwil", "encoder", "evaluate", "--encoder", str(session.encoder_path), *shown)
     return (
         f"Finished: validation tau {best['tau_validation']:.3f} (train {best['tau_train']:.3f}) after"
         f" {best['updates']:.0f} updates in {session.encoder_path}.\n"
-        f"See the alignment: vision-pwil encoder evaluate --encoder {session.encoder_path}"
-        f" --demos {session.config.demos} --out {out / 'alignment'}\nSee the run: tensorboard --logdir {out}"
+        f"See the alignment: {shlex.join((*look, '--out', str(out / 'alignment')))}\n"
+        f"See the run: {shlex.join(('tensorboard', '--logdir', str(out)))}"
     )
 
 
