@@ -48,16 +48,16 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
     videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
     embedded = [encoder.embed(video) for video in progress(videos, desc="embedding", unit="video", leave=False)]
     known = encoder.provenance.demonstrations == demonstrations.identity
-    held_out = list(encoder.provenance.validation) if known else list(range(len(videos)))
-    parts = {"all": list(range(len(videos))), "held out": held_out}
-    if known:
-        parts["training"] = [i for i in parts["all"] if i not in held_out]
+    every = list(range(len(videos)))
+    held_out = list(encoder.provenance.validation) if known else every
+    parts = {"all": every, "held out": held_out, "training": [i for i in every if i not in held_out]}
     taus = {}
-    for name, part in parts.items():
+    for name, part in ((name, part) for name, part in parts.items() if part):
         matrix = tau_matrix([embedded[i] for i in part])
         taus[name] = float(np.nanmean(matrix))
         pictures.save(pictures.taus(matrix, part), config.out / f"tau_{name.replace(' ', '_')}.png")
-    for i, j in list(permutations(held_out, 2))[:: max(1, len(held_out) - 1)][: config.pairs]:
+    drawn = held_out or every
+    for i, j in list(permutations(drawn, 2))[:: max(1, len(drawn) - 1)][: config.pairs]:
         match = nearest(embedded[i], embedded[j])
         with replacing(config.out / f"strip_{i}_{j}.png") as temporary:
             imageio.imwrite(temporary, pictures.strip(videos[i], videos[j], match))
