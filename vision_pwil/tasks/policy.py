@@ -16,12 +16,13 @@ from vision_pwil.tasks.observation import Observation
 from vision_pwil.tasks.task import TaskConfig
 from vision_pwil.training.snapshot import read_snapshot
 
+SHIPPED = Path(__file__).parent / "assets"
 Look = Callable[[], np.ndarray]
 """Gives the embedding of the present frame, to a policy that sees pictures."""
 
 
 def load_policy(path: str | Path, look: Look | None = None) -> Choose:
-    """A trained policy, from a run directory or a policy file: a function of the observation and the step.
+    """A trained policy, from a run directory, a policy file or by name: a function of the observation and the step.
 
     The observation is the environment's own, and so are the actions: `env.step(policy(observation, step))`. What a
     policy sees besides (the time, an absorbing bit) is added here; where actions are held, call it at every step. A
@@ -80,6 +81,16 @@ def describing(path: str | Path) -> Iterator[None]:
 
 
 def policy_file(path: str | Path) -> Path:
-    """The file of a policy: itself, or the latest one of a run directory."""
+    """The file of a policy: itself, the latest one of a run directory, or one that comes with the package, by name.
+
+    What is there on disk comes first.
+    """
     path = Path(path)
+    if not path.exists() and str(path) in shipped_policies():
+        return SHIPPED / f"{path}.safetensors"
     return path / LATEST if path.is_dir() else path
+
+
+def shipped_policies() -> list[str]:
+    """Names of the policies that come with the package."""
+    return sorted(path.stem for path in SHIPPED.glob("*.safetensors"))
