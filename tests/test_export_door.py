@@ -77,8 +77,8 @@ def test_a_policy_is_exported_by_its_file_and_by_name(
     command.main([str(run), "--out", "of-run"])
     same = [(tmp_path / folder / "policy.onnx").read_bytes() for folder in ("policy-export", "of-run")]
     assert same[0] == same[1]
-    monkeypatch.setattr(policies, "SHIPPED", tmp_path)
-    (tmp_path / "policy.safetensors").rename(tmp_path / "mine.safetensors")
+    monkeypatch.setattr(policies, "ASSETS", tmp_path)
+    (tmp_path / "policy.safetensors").rename(tmp_path / "mine-policy.safetensors")
     for _ in range(2):  # what it wrote is not taken for a run of that name
         command.main(["mine"])
     assert (tmp_path / "mine-export" / "policy.onnx").read_bytes() == same[0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vision_pwil.agents import table
+from vision_pwil.demonstrations import ASSETS
 from vision_pwil.envs.control import Choose, held
 from vision_pwil.envs.flat import Bounds, FlatEnv, flat_observation, require_registered
 from vision_pwil.system.errors import InputError
@@ -16,7 +17,7 @@ from vision_pwil.tasks.observation import Observation
 from vision_pwil.tasks.task import TaskConfig
 from vision_pwil.training.snapshot import read_snapshot
 
-SHIPPED = Path(__file__).parent / "assets"
+_SHIPPED = "-policy.safetensors"
 Look = Callable[[], np.ndarray]
 """Gives the embedding of the present frame, to a policy that sees pictures."""
 
@@ -87,10 +88,10 @@ def policy_file(path: str | Path) -> Path:
     """
     path = Path(path)
     if not path.exists() and str(path) in shipped_policies():
-        return SHIPPED / f"{path}.safetensors"
+        return ASSETS / f"{path}{_SHIPPED}"
     return path / LATEST if path.is_dir() else path
 
 
 def shipped_policies() -> list[str]:
     """Names of the policies that come with the package."""
-    return sorted(path.stem for path in SHIPPED.glob("*.safetensors"))
+    return sorted(path.name.removesuffix(_SHIPPED) for path in ASSETS.glob(f"*{_SHIPPED}"))
