@@ -18,8 +18,7 @@ from vision_pwil.commands.demonstrations import Record
 from vision_pwil.commands.evaluate import Evaluate, evaluate
 from vision_pwil.commands.export import Export, write
 from vision_pwil.commands.plot import Plot, draw
-from vision_pwil.commands.report import Report as ReportConfig
-from vision_pwil.commands.report import report
+from vision_pwil.commands.report import Report, report
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.flat import FlatEnv
@@ -37,7 +36,7 @@ from vision_pwil.tasks.task import Task, TaskConfig
 from vision_pwil.training.replay import Replay, Transitions
 from vision_pwil.training.snapshot import write_snapshot
 from vision_pwil.training.trainer import Trainer, TrainingConfig
-from vision_pwil.verdict.report import Report, Score
+from vision_pwil.verdict.audit import AuditReport, BehaviourScore
 
 ENV, HORIZON = "Reacher-v5", 8
 CANARY = "hostile_module"
@@ -79,10 +78,10 @@ def make(run: Path) -> None:
         trainer._save()
         trainer.board.close()
     judged = [
-        Score("held-out demonstrations", 30.0, 0.5, 0, 1.0, True),
-        Score("doing nothing", 2.0, 4.0, -1, 1.0, False),
+        BehaviourScore("held-out demonstrations", 30.0, 0.5, 0, 1.0, True),
+        BehaviourScore("doing nothing", 2.0, 4.0, -1, 1.0, False),
     ]
-    write_audit(Report(judged, 15.0, 1.1, None, 0.95, 0.7, "ranks well"), run)
+    write_audit(AuditReport(judged, 15.0, 1.1, None, 0.95, 0.7, "ranks well"), run)
     videos(run.parent / "videos.demos")
 
 
@@ -120,7 +119,7 @@ COMMANDS: dict[str, Callable[[Path, Path], Any]] = {
     "evaluate": lambda run, out: evaluate(Evaluate(run, episodes=1, video=False)),
     "evaluate --best": lambda run, out: evaluate(Evaluate(run, episodes=1, best=True, video=False)),
     "export": lambda run, out: write(Export(run, out / "export")),
-    "report": lambda run, out: report(ReportConfig(run)),
+    "report": lambda run, out: report(Report(run)),
     "plot": lambda run, out: draw(Plot((run,), out / "curves.png")),
     "audit": lambda run, out: audit(env=ENV, policies=[run], episodes=1),
     "train": _continue,

@@ -31,7 +31,7 @@ from vision_pwil.training.snapshot import read_snapshot, write_snapshot
 
 MEMORY = 2 * 2**30
 """Bytes that a reader may take beyond what it starts with."""
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds after which a reader hangs."""
 OUTCOMES = ("same", "sentence", "other content", "silent change", "escaped", "crashed", "hung")
 """What can come of a damaged file. Other content is no fault of a reader where the format has no checksum."""

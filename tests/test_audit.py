@@ -17,12 +17,12 @@ from vision_pwil.tasks.atoms import weighted
 from vision_pwil.tasks.comparison import Comparison
 from vision_pwil.tasks.task import Task, TaskConfig
 from vision_pwil.training.snapshot import write_snapshot
+from vision_pwil.verdict.audit import BehaviourScore, audit, judge
 from vision_pwil.verdict.behaviour import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, parts
-from vision_pwil.verdict.report import Score, audit, judge
 
 
 def score(group, value, demonstration=-1, fraction=1.0):
-    return Score(group, value, 0.0, demonstration, fraction, group == HELD_OUT)
+    return BehaviourScore(group, value, 0.0, demonstration, fraction, group == HELD_OUT)
 
 
 def test_figures_by_hand():

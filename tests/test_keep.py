@@ -26,8 +26,8 @@ from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import write_audit
 from vision_pwil.tasks.imitation import imitate
 from vision_pwil.tasks.settings import Choice, ImitationConfig
+from vision_pwil.verdict.audit import BehaviourScore, judge
 from vision_pwil.verdict.behaviour import FROZEN, HELD_OUT, REVERSED
-from vision_pwil.verdict.report import Score, judge
 
 RETURNS = np.array([100.0, 300.0])
 
@@ -74,8 +74,8 @@ def played(run, tmp_path):
 def test_a_run_becomes_a_folder_and_the_folder_figures(played, tmp_path, revision, monkeypatch):
     results = tmp_path / "results"
     folder = results / "locomotion" / "Hopper-v5-bc-seed1"
-    other = [Score(group, 3.0, 1.5, 0, 0.1, False) for group in (REVERSED, FROZEN)]
-    write_audit(judge([Score(HELD_OUT, 9.0, 0.5, 0, 1.0, True), *other], median_cost=1.0), played)
+    other = [BehaviourScore(group, 3.0, 1.5, 0, 0.1, False) for group in (REVERSED, FROZEN)]
+    write_audit(judge([BehaviourScore(HELD_OUT, 9.0, 0.5, 0, 1.0, True), *other], median_cost=1.0), played)
     main(Keep(played, folder, "it fell"))
 
     summary = json.loads((folder / "summary.json").read_text())

@@ -83,7 +83,7 @@ def test_a_run_is_looked_at(demos, tmp_path):
     printed = run("vision_pwil evaluate", tmp_path, "--best", "--episodes", 1)
     assert str(tmp_path / "evaluation-best.json") in printed
     assert len(imageio.imread(tmp_path / "best.mp4", plugin="FFMPEG", index=None)) > 1
-    run("vision_pwil plot", tmp_path, "--out", tmp_path / "curves.png", "--interval", 10)
+    run("vision_pwil plot", tmp_path, "--out", tmp_path / "curves.png")
     assert imageio.imread(tmp_path / "curves.png").shape[1] > 1_000  # three panels beside one another
 
 

@@ -12,13 +12,14 @@ from tests.browser import Browser, needs_chromium
 from tests.videos import ball_videos
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.encoder import Encoder
+from vision_pwil.system import page
 from vision_pwil.system.board import gif
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import write_json
 from vision_pwil.system.run import write_curve
-from vision_pwil.tasks import page, scorecard
+from vision_pwil.tasks import scorecard
 from vision_pwil.tasks.report import write_report
-from vision_pwil.verdict.report import Report, Score
+from vision_pwil.verdict.audit import AuditReport, BehaviourScore
 
 EVIL = '"><script>document.title = "taken over"</script><img src=x onerror=alert(1)>'
 
@@ -67,10 +68,10 @@ def run(tmp_path: Path, demonstrations: Demonstrations) -> Path:
         folder, [{"step": 1000 * n, "return": 100.0 * n, "w1": 3.0 / (n + 1), "greedy_w1": 4.0} for n in range(20)]
     )
     judged = [
-        Score("held-out demonstrations", 2400.0, 0.5, 0, 1.0, True),
-        Score("doing nothing", 20.0, 4.0, -1, 1.0, False),
+        BehaviourScore("held-out demonstrations", 2400.0, 0.5, 0, 1.0, True),
+        BehaviourScore("doing nothing", 20.0, 4.0, -1, 1.0, False),
     ]
-    write_json(folder / "audit.json", asdict(Report(judged, 120.0, 1.1, None, 0.95, 0.7, "ranks well")))
+    write_json(folder / "audit.json", asdict(AuditReport(judged, 120.0, 1.1, None, 0.95, 0.7, "ranks well")))
     (folder / "videos").mkdir()
     (folder / "videos" / "000019000.gif").write_bytes(gif(ball_videos(1, seed=4)[0]))
     return folder

@@ -1,5 +1,6 @@
 """Write docs/commands.md from the `--help` of every command: `python tools/commands.py`."""
 
+import ast
 import contextlib
 import io
 import os
@@ -55,10 +56,16 @@ def commands() -> list[tuple[str, ...]]:
     from vision_pwil.commands import COMMANDS
 
     paths = [*(ROOT / "vision_pwil").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
-    runnable = [path.relative_to(ROOT) for path in paths if '\nif __name__ == "__main__":' in path.read_text()]
+    runnable = [path.relative_to(ROOT) for path in paths if runs(path.read_text())]
     modules = sorted(".".join(path.with_suffix("").parts) for path in runnable if path.stem != "__main__")
     modules.sort(key=lambda module: not module.startswith("vision_pwil"))
     return [*((PROGRAM, name) for name in COMMANDS), *(("python", "-m", module) for module in modules)]
+
+
+def runs(source: str) -> bool:
+    """Whether a module does something when it is run; one that holds such a text in a string does not count."""
+    tests = [ast.unparse(node.test) for node in ast.parse(source).body if isinstance(node, ast.If)]
+    return "__name__ == '__main__'" in tests
 
 
 def plain(words: Words) -> tuple[str, ...]:

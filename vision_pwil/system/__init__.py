@@ -1,1 +1,1 @@
-"""What everything stands on: errors, whole files, run directories, command lines, OpenGL."""
+"""What everything stands on: errors, whole files, run directories, command lines, tables and pages, OpenGL."""

@@ -21,7 +21,7 @@ from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.stage import TaskStage
 from vision_pwil.tcc.sampling import split
 from vision_pwil.verdict import behaviour
-from vision_pwil.verdict.report import Report, Score, audit, draw, report_table
+from vision_pwil.verdict.audit import AuditReport, BehaviourScore, audit, audit_table, draw
 
 AUDIT = "audit.json"
 
@@ -31,7 +31,7 @@ def check_reward(config: ImitationConfig, run: Run, demonstrations: Demonstratio
     path = run.path / AUDIT
     if not path.exists():
         report = audit_task(config, demonstrations, encoder)
-        print(report_table(report), report.sentence, sep="\n")
+        print(audit_table(report), report.sentence, sep="\n")
         write_audit(report, run.path)
     if read_audit(run.path).verdict == "cannot rank":
         raise InputError(f"The reward cannot rank behaviour (see {path}): train another encoder, or give --no-audit.")
@@ -46,18 +46,18 @@ def held_out_level(folder: Path) -> dict[str, float]:
     return {name: float(mean) for name, mean in means.items()}
 
 
-def read_audit(folder: Path) -> Report:
+def read_audit(folder: Path) -> AuditReport:
     """The audit that a folder holds."""
     with parsing(folder / AUDIT, "audit"):
         content = read_json(folder / AUDIT)
-        report = Report(**{**content, "scores": [restore(Score, score) for score in content["scores"]]})
+        report = AuditReport(**{**content, "scores": [restore(BehaviourScore, score) for score in content["scores"]]})
         report.sentence  # noqa: B018  (raises where the file is not as it should be)
         if not any(score.expert for score in report.scores):
             raise InputError("it knows of no held-out demonstration: make it again.")
         return report
 
 
-def write_audit(report: Report, folder: Path) -> None:
+def write_audit(report: AuditReport, folder: Path) -> None:
     """Keep an audit as JSON and as a picture."""
     draw(report, folder / "audit.png")
     write_json(folder / AUDIT, asdict(report))
@@ -71,7 +71,7 @@ def audit_task(
     episodes: int = 5,
     seed: int = 0,
     policies: Sequence[tuple[str, Choose]] = (),
-) -> Report:
+) -> AuditReport:
     """Audit the very reward that a training with these settings would use, its atoms from part of the demonstrations.
 
     Idle play, and `policies` (by name, acting in [-1, 1]), are episodes of the environment.
@@ -95,7 +95,9 @@ def audit_task(
     return audit(behaviours, stage.comparison)
 
 
-def audit_videos(config: ImitationConfig, demonstrations: Demonstrations, encoder: Encoder, *, seed: int = 0) -> Report:
+def audit_videos(
+    config: ImitationConfig, demonstrations: Demonstrations, encoder: Encoder, *, seed: int = 0
+) -> AuditReport:
     """The same for videos alone, where there is no environment to play in; the longest one sets the horizon."""
     shown, held_out, others = hold_out(demonstrations, encoder, config.num_demos, seed)
     horizon = config.task.horizon or max(map(len, demonstrations.episodes))

@@ -85,8 +85,8 @@ class Comparison:
         assert times is not None
         features = np.vstack([features, np.tile(end, (steps - len(features), 1))])
         moments = np.arange(1, steps + 1) / self.horizon
-        clouds = ((features, moments), (self.features, times))
-        points, atoms = (np.column_stack([cloud, self.config.pace * when]) for cloud, when in clouds)
+        points = np.column_stack([features, self.config.pace * moments])
+        atoms = np.column_stack([self.features, self.config.pace * times])
         return exact_w1(points, atoms, atom_weights=self.atoms.weights)
 
 

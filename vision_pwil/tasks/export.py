@@ -104,7 +104,7 @@ def input_sizes(observe: Observation, total: int) -> dict[str, int]:
 
 def _graphs() -> Any:
     try:
-        from vision_pwil.tasks import onnx_graph
+        from vision_pwil.agents import onnx_graph
     except ImportError as error:
         raise InputError(f"An export needs the package onnx ({error}): pip install 'vision-pwil[export]'.") from None
     return onnx_graph

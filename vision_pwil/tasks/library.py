@@ -24,7 +24,7 @@ from vision_pwil.tcc.recipes import RECIPES
 from vision_pwil.tcc.train import TrainConfig
 from vision_pwil.tcc.train import train as run_training
 from vision_pwil.tcc.videos import read_videos
-from vision_pwil.verdict.report import Report
+from vision_pwil.verdict.audit import AuditReport
 
 AnyPath = str | Path
 
@@ -58,18 +58,18 @@ def audit(
     seed: int = 0,
     policies: Sequence[AnyPath] = (),
     **options: Any,
-) -> Report:
+) -> AuditReport:
     """Ask whether a reward ranks behaviour, as `vision-pwil audit` does: of videos alone, or of an environment's."""
     config = _settings(env, demos=demos, encoder=encoder, **options)
     return audit_reward(config, episodes=episodes, seed=seed, policies=policies)
 
 
-def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies: Sequence[AnyPath]) -> Report:
+def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies: Sequence[AnyPath]) -> AuditReport:
     """Audit the reward of a training with these settings; `policies` are played beside idle play, by their paths."""
     if not config.env:
         if config.encoder is None or config.demos is None:
             raise InputError("Name an environment with --env, or videos and their encoder with --demos and --encoder.")
-        return audit_videos(config, read_videos(config.demos), Encoder.load(config.encoder), seed=seed)
+        return audit_videos(config, read_videos(config.demos, config.reading), Encoder.load(config.encoder), seed=seed)
     env = make_env(config)
     demonstrations = find_demonstrations(config, env)
     encoder = find_encoder(config, demonstrations) if config.task.compare == "frames" else None
@@ -88,5 +88,9 @@ def _of_state(choose: Choose, size: int) -> Choose:
 
 def _settings(env: str, **options: Any) -> ImitationConfig:
     """The settings that a command line with these options would have."""
-    deciding = {name: options.pop(name) for name in ("agent", "recipe", "reward", "ablation") if name in options}
+    deciding: dict[str, Any] = {
+        name: options.pop(name) for name in ("agent", "recipe", "reward", "ablation") if name in options
+    }
+    if options.get("demos") is not None:
+        deciding["demos"] = Path(options["demos"])
     return changed(presets.defaults(Choice(env, **{"agent": "", **deciding})), options)

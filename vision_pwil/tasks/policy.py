@@ -17,7 +17,7 @@ Look = Callable[[], np.ndarray]
 
 
 def load_policy(path: str | Path, look: Look | None = None) -> Choose:
-    """A trained policy, from a run directory or a policy file: a function of the observation and the step.
+    """A trained policy, from a run directory, a policy file or by name: a function of the observation and the step.
 
     The observation is the environment's own, and so are the actions: `env.step(policy(observation, step))`. What a
     policy sees besides (the time, an absorbing bit) is added here; where actions are held, call it at every step. A

@@ -15,14 +15,14 @@ import numpy as np
 
 from vision_pwil import __version__
 from vision_pwil.demonstrations import Demonstrations, read
+from vision_pwil.system import page
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing, read_json, require_file, write_text
 from vision_pwil.system.mp4 import write_mp4
 from vision_pwil.system.run import Row, flatten, read_curve
-from vision_pwil.tasks import page
 from vision_pwil.tasks.auditing import AUDIT, read_audit
 from vision_pwil.tasks.scorecard import COLUMNS, SCORES
-from vision_pwil.verdict.report import Report
+from vision_pwil.verdict.audit import AuditReport
 
 PAGE = "report.html"
 LARGEST = 64 * 2**20
@@ -116,7 +116,7 @@ def _training(folder: Path, demonstrations: Demonstrations | None) -> Iterator[s
     )
 
 
-def _curves(curve: list[Row], audit: Report | None) -> Iterator[str]:
+def _curves(curve: list[Row], audit: AuditReport | None) -> Iterator[str]:
     """A chart for each column, dashed where held-out demonstrations lie."""
     along, *names = curve[0]
     for name in names:

@@ -24,7 +24,7 @@ SEPARATION, SPEARMAN = 1.5, 0.9
 
 
 @dataclass(frozen=True)
-class Score(Settings):
+class BehaviourScore(Settings):
     """What the reward says of one behaviour."""
 
     group: str
@@ -36,10 +36,10 @@ class Score(Settings):
 
 
 @dataclass(frozen=True)
-class Report:
+class AuditReport:
     """The audit of one reward."""
 
-    scores: list[Score]
+    scores: list[BehaviourScore]
     separation: float
     """Worst held-out demonstration over best non-expert, by imitation return. Non-experts get nowhere: random play,
     doing nothing, and demonstrations frozen at their first tenth."""
@@ -82,27 +82,27 @@ class Report:
             "--pace 1, which makes time a part of the reward."
         )
 
-    def groups(self) -> dict[str, list[Score]]:
+    def groups(self) -> dict[str, list[BehaviourScore]]:
         """Scores by group, in the order of appearance."""
-        found: dict[str, list[Score]] = {}
+        found: dict[str, list[BehaviourScore]] = {}
         for score in self.scores:
             found.setdefault(score.group, []).append(score)
         return found
 
 
-def audit(behaviours: Sequence[Behaviour], scorer: Scorer) -> Report:
+def audit(behaviours: Sequence[Behaviour], scorer: Scorer) -> AuditReport:
     """Score every behaviour by the task's own reward, and judge the reward by what is known of them."""
     scores, held_out_costs = [], []
     for behaviour in progress(behaviours, desc="auditing", unit="episode", leave=False):
-        costs, rewards, w1, *_ = scorer.score(behaviour.points, absorbed=behaviour.absorbed)
+        scored = scorer.score(behaviour.points, absorbed=behaviour.absorbed)
         known = behaviour.demonstration, behaviour.fraction, behaviour.expert
-        scores.append(Score(behaviour.group, float(rewards.sum()), w1, *known))
+        scores.append(BehaviourScore(behaviour.group, float(scored.rewards.sum()), scored.w1, *known))
         if behaviour.expert:
-            held_out_costs.append(costs[: len(behaviour.points)])
+            held_out_costs.append(scored.costs[: len(behaviour.points)])
     return judge(scores, float(np.median(np.concatenate(held_out_costs))) * scorer.cost_scale, ordered=scorer.ordered)
 
 
-def judge(scores: list[Score], median_cost: float, *, ordered: bool = False) -> Report:
+def judge(scores: list[BehaviourScore], median_cost: float, *, ordered: bool = False) -> AuditReport:
     """The figures and the verdict; `median_cost` is scale times the median greedy cost of held-out steps.
 
     A reward that is `ordered` must also pay every held-out demonstration more than one that is played backwards.
@@ -126,16 +126,16 @@ def judge(scores: list[Score], median_cost: float, *, ordered: bool = False) -> 
         verdict = "cannot rank"
     over_pantomime = min(experts) / max(posing) if posing else None
     beta = float(np.log(2) / max(median_cost, 1e-12))
-    return Report(scores, separation, over_reversed, over_pantomime, spearman, beta, verdict, ordered)
+    return AuditReport(scores, separation, over_reversed, over_pantomime, spearman, beta, verdict, ordered)
 
 
-def _gets_nowhere(score: Score) -> bool:
+def _gets_nowhere(score: BehaviourScore) -> bool:
     if score.group == FROZEN:
         return score.fraction <= FRACTIONS[0]
     return score.group not in (REVERSED, PANTOMIME, OPEN_LOOP) and not score.group.startswith(POLICY)
 
 
-def report_table(report: Report) -> str:
+def audit_table(report: AuditReport) -> str:
     """Imitation return and exact W1 of each group, lowest to highest."""
     rows = []
     for group, scores in report.groups().items():
@@ -146,7 +146,7 @@ def report_table(report: Report) -> str:
     return table(("behaviour", "episodes", "return, lowest", "mean", "highest", "W1, mean"), rows)
 
 
-def draw(report: Report, path: Path) -> None:
+def draw(report: AuditReport, path: Path) -> None:
     """One picture: returns and W1 of each group, and return against the fraction of a demonstration shown."""
     from matplotlib.figure import Figure
 
@@ -173,5 +173,5 @@ def draw(report: Report, path: Path) -> None:
         figure.savefig(temporary, dpi=110)
 
 
-def _shows_progress(score: Score, number: int) -> bool:
+def _shows_progress(score: BehaviourScore, number: int) -> bool:
     return score.demonstration == number and (score.group == FROZEN or score.expert)
