@@ -129,6 +129,20 @@ COMMANDS: dict[str, Callable[[Path, Path], Any]] = {
 """What takes a run directory, each as a function of it and of a folder for what is written."""
 
 
+READ = {
+    "task.safetensors": ["evaluate"],
+    "encoder.safetensors": ["evaluate", "score"],
+    "policy.safetensors": ["evaluate", "export", "record", "audit"],
+    "best.safetensors": ["evaluate --best"],
+    "config.json": ["evaluate --best", "report", "train"],
+    "audit.json": ["report", "plot"],
+    "curve.csv": ["plot", "report", "train"],
+    "checkpoint.safetensors": ["train"],
+    "replay/000000000000-000000000009.safetensors": ["train"],
+}
+"""The files of a run directory that are read, and what reads them."""
+
+
 def give(run: Path, commands: Iterator[str] | list[str] | None = None) -> dict[str, str]:
     """Give the run to every command; their sentences, or "done". Anything else is raised."""
     answers = {}

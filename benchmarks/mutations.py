@@ -113,20 +113,28 @@ def _run(path: Path) -> None:
         (path / name).unlink()
 
 
+_FIRST: dict[Path, tuple[dict[Path, bytes], dict[str, str]]] = {}
+"""The files of a run as it should be, and what the commands said of it."""
+
+
 def _give(path: Path) -> dict[str, str]:
-    """What every command says of a run; nothing that one of them wrote stays."""
-    kept = {part: part.read_bytes() for part in path.rglob("*") if part.is_file()}
+    """What the commands say of a run, asked again those that read what changed; nothing that they wrote stays."""
+    found = {part: part.read_bytes() for part in path.rglob("*") if part.is_file()}
+    files, answers = _FIRST.get(path, ({}, {}))
+    changed = [str(part.relative_to(path)) for part in found if found[part] != files.get(part)]
+    asked = {command for name in changed for command in gifts.READ.get(name, gifts.COMMANDS)}
     try:
-        answers = gifts.give(path)
+        fresh = gifts.give(path, sorted(asked))
     finally:
-        for part in sorted(path.rglob("*"), reverse=True):
-            if part.is_file() and part not in kept:
+        for part in [*path.rglob("*")]:
+            if part in found:
+                part.write_bytes(found[part])
+            elif part.is_file():
                 part.unlink()
-            elif part in kept:
-                part.write_bytes(kept[part])
-    if not any(answer == "done" for answer in answers.values()):
-        raise InputError(f"every command refuses: {answers}")
-    return answers
+    _FIRST.setdefault(path, (found, fresh))
+    if asked and "done" not in fresh.values():
+        raise InputError(f"every command refuses: {fresh}")
+    return {**answers, **fresh}
 
 
 _STATE = {"step": 5, "sampling": np.random.default_rng(0).bit_generator.state}

@@ -11,19 +11,6 @@ import pytest
 
 from benchmarks import gifts
 
-READ = {
-    "task.safetensors": ["evaluate"],
-    "encoder.safetensors": ["evaluate", "score"],
-    "policy.safetensors": ["evaluate", "export", "record", "audit"],
-    "best.safetensors": ["evaluate --best"],
-    "config.json": ["evaluate --best", "report", "train"],
-    "audit.json": ["report", "plot"],
-    "curve.csv": ["plot", "report", "train"],
-    "checkpoint.safetensors": ["train"],
-    "replay/000000000000-000000000009.safetensors": ["train"],
-}
-"""The files of a run directory that are read, and what reads them."""
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
@@ -54,7 +41,7 @@ def test_a_run_as_it_should_be_is_taken_by_every_command(gift):
 
 def test_every_field_hostile_and_every_command_ends_in_a_sentence(gift):
     rng = np.random.default_rng(0)
-    for name in READ:
+    for name in gifts.READ:
         gifts.spoil(gift / name, rng, everything=True)
     before, run = outside(gift), ["run"]
     commands = [
@@ -82,12 +69,12 @@ def test_every_field_hostile_and_every_command_ends_in_a_sentence(gift):
     assert outside(gift) == before and not (gift.parent / "imported").exists()
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", gifts.READ)
 def test_one_field_hostile(gift, name):
     before, answers, content = outside(gift), [], (gift / name).read_bytes()
     for seed in range(24):
         gifts.spoil(gift / name, np.random.default_rng(seed))
-        answers += gifts.give(gift, READ[name]).values()
+        answers += gifts.give(gift, gifts.READ[name]).values()
         shutil.rmtree(gift / "export", ignore_errors=True)
         (gift / name).write_bytes(content)
     assert any(answer != "done" for answer in answers)
@@ -119,7 +106,7 @@ def test_an_environment_out_of_a_file_imports_and_waits_for_nothing(gift, name, 
 def test_links_instead_of_files(gift, target):
     os.mkfifo("pipe")
     before = outside(gift)
-    for name in READ:
+    for name in gifts.READ:
         (gift / name).unlink()
         (gift / name).symlink_to((gift.parent / target).absolute())
     answers = gifts.give(gift)

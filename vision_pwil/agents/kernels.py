@@ -1,7 +1,7 @@
 """What compiled code of the agents is made of: functions of float32 numbers that vectors can hold, and Adam.
 
 Everything compiled works on one thread beside BLAS, and in a fixed order: the same machine gives the same bits. The
-first update on a machine waits about 20 seconds for the compiler. Its work is kept in `__pycache__` and remade when the
+first update on a machine waits about a minute for the compiler. Its work is kept in `__pycache__` and remade when the
 file of a function changes, but not when only a file that it imports from does: then remove the caches.
 """
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import imageio.v3 as imageio
 import numpy as np
 
+from vision_pwil.system.files import parsing, read_json, write_json
+
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
@@ -46,41 +48,61 @@ LAYOUT: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Categories and charts of TensorBoard's page "Custom Scalars", with the tags that a chart draws.
 
-TensorBoard merges the layouts of all runs in a folder by their titles: this one is for encoders and agents alike.
+TensorBoard merges the charts of all runs in a folder, and takes each run's last layout: a run names those charts whole
+of which it has a number, so that none is empty and those of encoders and agents fit together.
 """
+APART = {"eval/greedy_w1": "bound", "held_out/return": "held-out", "held_out/w1": "held-out"}
+"""Numbers with events in a folder of their own: TensorBoard gives each folder, not each number, its colour."""
+_TAGS = "tags.json"
 
 
 def open_writer(folder: Path, step: int) -> "SummaryWriter":
-    """A writer of events with the layout; where a run goes on from `step`, what was written after it is hidden."""
+    """A writer of events; where a run goes on from `step`, what was written after it is hidden."""
     from torch.utils.tensorboard import SummaryWriter  # imports slowly
 
-    writer = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+    return SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+
+
+def lay_out(writer: "SummaryWriter", known: set[str]) -> None:
+    """Write the layout of the charts of which at least one tag is known."""
     # TensorBoard takes tags as regular expressions and matches their beginnings: `$` keeps train/loss from more.
     charts = {
-        category: {title: ["Multiline", [f"{tag}$" for tag in tags]] for title, tags in charts.items()}
+        category: {
+            title: ["Multiline", [f"{tag}$" for tag in tags]] for title, tags in charts.items() if known & {*tags}
+        }
         for category, charts in LAYOUT.items()
     }
-    writer.add_custom_scalars(charts)
-    return writer
+    writer.add_custom_scalars({category: shown for category, shown in charts.items() if shown})
 
 
 class Board:
     """Writes a run's events, from `step` on."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        self._writer = open_writer(folder, step)
+        self._folder, self._step = folder, step
+        self._writers = {"": open_writer(folder, step)}
+        self._tags: set[str] = set()
+        if step and (folder / _TAGS).exists():
+            with parsing(folder / _TAGS, "list of charts"):
+                self._tags = {str(tag) for tag in read_json(folder / _TAGS)["tags"]}
+        self._laid_out: set[str] = set()
 
     def scalars(self, prefix: str, values: Mapping[str, float], step: int) -> None:
         """Numbers under `prefix/`."""
         for name, value in values.items():
-            self._writer.add_scalar(f"{prefix}/{name}", value, step)
+            tag = f"{prefix}/{name}"
+            place = APART.get(tag, "")
+            if place not in self._writers:
+                self._writers[place] = open_writer(self._folder / place, self._step)
+            self._writers[place].add_scalar(tag, value, step)
+            self._tags.add(tag)
 
     def video(self, tag: str, gif: bytes, shape: tuple[int, int], step: int) -> None:
         """An animated GIF; TensorBoard plays it as an image."""
         from tensorboard.compat.proto.summary_pb2 import Summary
 
         image = Summary.Image(height=shape[0], width=shape[1], colorspace=3, encoded_image_string=gif)
-        self._writer._get_file_writer().add_summary(Summary(value=[Summary.Value(tag=tag, image=image)]), step)
+        self._writers[""]._get_file_writer().add_summary(Summary(value=[Summary.Value(tag=tag, image=image)]), step)
 
     def curve(self, tag: str, values: np.ndarray, step: int) -> None:
         """A small plot of values along an episode."""
@@ -89,15 +111,22 @@ class Board:
         figure = Figure(figsize=(5, 2.5), layout="constrained")
         axes = figure.add_subplot(xlabel="step of the episode", ylabel="reward")
         axes.plot(values, linewidth=1)
-        self._writer.add_figure(tag, figure, step, close=False)
+        self._writers[""].add_figure(tag, figure, step, close=False)
 
     def flush(self) -> None:
         """Write what is buffered."""
-        self._writer.flush()
+        if self._tags != self._laid_out:
+            lay_out(self._writers[""], self._tags)
+            write_json(self._folder / _TAGS, {"tags": sorted(self._tags)})
+            self._laid_out = set(self._tags)
+        for writer in self._writers.values():
+            writer.flush()
 
     def close(self) -> None:
         """Write what is buffered and end."""
-        self._writer.close()
+        self.flush()
+        for writer in self._writers.values():
+            writer.close()
 
 
 def gif(frames: np.ndarray, stride: int = 5, milliseconds: int = 50) -> bytes:

@@ -20,7 +20,7 @@ from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.demonstrations.options import Options
 from vision_pwil.encoder import Provenance
 from vision_pwil.system import checkpoint, cli
-from vision_pwil.system.board import open_writer
+from vision_pwil.system.board import lay_out, open_writer
 from vision_pwil.system.errors import Interrupted
 from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
@@ -116,6 +116,7 @@ class Session:
         learner, last = self.learner, self.config.settings.updates
         started = time.perf_counter() - self.seconds
         writer = open_writer(self.folder.events, learner.updates)
+        lay_out(writer, {"tau/train", "train/loss", "train/updates_per_second"})
         with writer, progress(total=last, initial=learner.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
             with asked_to_stop() as stop:
                 while not (self.finished or stop.is_set()):
