@@ -7,6 +7,7 @@ import pytest
 
 DATA = Path(os.environ.get("VISION_PWIL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 DOOR = DATA / "door" / "door-v0_demos.pickle"
+HAMMER = DATA / "adroit" / "AdroitHandHammer-v1.npz"
 LOCOMOTION = DATA / "locomotion"
 
 needs_shared = pytest.mark.skipif(

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import gymnasium as gym
+import imageio.v3 as imageio
 import mujoco
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from PIL import Image
 
 from benchmarks.rendering import quality, scenes
 from tests.test_renderer import assert_same_to_a_person
+from vision_pwil.demonstrations import read
 from vision_pwil.envs.camera import MujocoCamera, SelfPortrait, open_camera
 from vision_pwil.envs.flat import make
 from vision_pwil.envs.renderer import PRETTY, RenderSettings
@@ -175,9 +177,24 @@ def test_what_is_not_on_mujoco_draws_itself() -> None:
     camera = open_camera(env, RenderSettings(width=50, height=40))
     assert isinstance(camera, SelfPortrait) and camera.fingerprint is None
     env.reset(seed=0)
-    expected = Image.fromarray(env.render()).resize((50, 40), Image.Resampling.BOX)
-    np.testing.assert_array_equal(one(camera), np.asarray(expected))
+    middle = Image.fromarray(env.render()[50:450])  # of 500 x 500 pixels
+    np.testing.assert_array_equal(one(camera), np.asarray(middle.resize((50, 40), Image.Resampling.BOX)))
     assert camera.draw(np.empty((0, 40, 50, 3), np.uint8)).shape == (0, 40, 50, 3)
+
+
+def test_a_wide_environment_looks_as_its_videos_do(tmp_path) -> None:
+    """What env.render() gives, written by imageio without loss and read again: the same frames as the camera's."""
+    env = make("MountainCarContinuous-v0", render_mode="rgb_array")
+    camera = open_camera(env)
+    env.reset(seed=0)
+    shots, pictures = [], []
+    for _ in range(3):
+        env.step(np.ones(1, np.float32))
+        shots.append(camera.snapshot())
+        pictures.append(env.render())  # 600 x 400
+    for number, picture in enumerate(pictures):
+        imageio.imwrite(tmp_path / f"{number}.png", picture)
+    np.testing.assert_array_equal(camera.draw(np.array(shots)), read(tmp_path).episodes[0].frames)
 
 
 def test_an_environment_that_cannot_draw_itself_gets_a_sentence() -> None:
@@ -186,6 +203,7 @@ def test_an_environment_that_cannot_draw_itself_gets_a_sentence() -> None:
     code = """
 import sys
 sys.modules["pygame"] = None
+from vision_pwil.demonstrations import read
 from vision_pwil.envs.camera import open_camera
 from vision_pwil.envs.flat import make
 open_camera(make("Pendulum-v1", render_mode="rgb_array"))

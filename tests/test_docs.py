@@ -10,11 +10,11 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tools import commands
+from tools import commands, pages
+from tools.pages import blocks
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -23,21 +23,13 @@ PAGES = sorted(
 RECORDS = ("table.md", "all-runs.md")
 """Written by benchmarks and tools: the commands in them are those of the commit that they name."""
 WRITTEN = [page for page in PAGES if page != commands.PAGE and page.name not in RECORDS]  # by people
-EXAMPLES = {"own-environment.md": [], "own-videos.md": ["own-environment.md"]}
+EXAMPLES = {
+    "own-environment.md": [],
+    "own-videos.md": ["own-environment.md"],
+    "library.md": ["own-environment.md", "own-videos.md"],
+}
 """Pages whose every block runs, with the pages whose files they build on."""
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-
-
-class Block(NamedTuple):
-    """Fenced text and its language, or text indented by four spaces, which has none."""
-
-    language: str
-    text: str
-
-
-def blocks(page: str) -> list[Block]:
-    found = re.findall(r"^```(\w*)\n(.*?)^```$|(?<=\n\n)((?:^ {4}[^\n]*\n)+)", page, re.MULTILINE | re.DOTALL)
-    return [Block(language, fenced or indented) for language, fenced, indented in found]
 
 
 def command_lines(page: str) -> Iterator[list[str]]:
@@ -197,9 +189,7 @@ def test_the_readmes_reward_pays_another_librarys_agent() -> None:
 def test_the_readme_goes_from_videos_to_a_policy(tmp_path: Path) -> None:
     """Its very lines, with fewer updates and steps, on the videos of docs/own-videos.md."""
     for page in ("own-environment.md", "own-videos.md"):
-        for block in blocks((ROOT / "docs" / page).read_text()):
-            if block.text.startswith(("# cross.py", "# draw.py")):
-                (tmp_path / block.text.split()[1]).write_text(block.text)
+        pages.save_scripts(ROOT / "docs" / page, tmp_path)
     few = "updates=30, iteration=30, subsampling=4, validation=3, threads=1"
     short = (
         "steps=120, random_steps=60, batch_size=8, hidden=(8,), evaluation_interval=80, evaluation_episodes=1, "
@@ -224,14 +214,4 @@ def test_the_readme_goes_from_videos_to_a_policy(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", EXAMPLES)
 def test_worked_examples_run(page: str, tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    for name in (*EXAMPLES[page], page):
-        for block in blocks((ROOT / "docs" / name).read_text()):
-            if block.language == "python":
-                (tmp_path / block.text.split()[1]).write_text(block.text)
-            elif block.language == "sh" and name == page:
-                done = subprocess.run(
-                    block.text, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True
-                )
-                assert done.returncode == 0, f"{block.text}\n{done.stderr}"
+    pages.run(tmp_path, [ROOT / "docs" / name for name in (*EXAMPLES[page], page)], OMP_NUM_THREADS="1")

@@ -78,8 +78,9 @@ class Render:
     """Demonstrations with actions and initial states."""
     out: Out
     """The file to write, by custom named *.demos."""
-    env: str = "vision_pwil/AdroitDoor-v0"
-    """The environment to replay in; it must take recorded starts, as Adroit's do."""
+    env: str | None = None
+    """The environment to replay in, by default the one that the file names; it must take recorded starts, as Adroit's
+    do."""
     env_options: tuple[str, ...] = ()
     """Arguments for the environment's constructor, each as NAME=VALUE (the door's open_angle=1.0, for example)."""
     success: str | None = None
@@ -111,8 +112,9 @@ class Render:
         print(f"Wrote {len(rendered)} episodes with {frames} frames to {self.out}: look with the `inspect` command.")
 
 
-def write_videos(demonstrations: Demonstrations, folder: Path, rate: float = 25.0) -> None:
+def write_videos(demonstrations: Demonstrations, folder: Path) -> None:
     """Each episode as an mp4 file, numbered."""
+    rate = demonstrations.rate or 25.0
     for number, episode in enumerate(demonstrations.episodes):
         with replacing(folder / f"{number:03d}.mp4") as temporary:
             imageio.imwrite(temporary, episode.frames, plugin="FFMPEG", fps=rate, macro_block_size=1, quality=8)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 import gymnasium as gym
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from vision_pwil.envs.moment import Moment
 from vision_pwil.envs.renderer import Renderer, RenderSettings
@@ -133,7 +133,7 @@ class MujocoCamera:
 
 
 class SelfPortrait:
-    """The pictures of `env.render()`, resized by area averaging, as frames of videos are.
+    """The middle of the pictures of `env.render()`, resized by area averaging, as frames of videos are.
 
     A snapshot is the picture itself, at the size of the settings; only their size counts here.
     """
@@ -148,7 +148,8 @@ class SelfPortrait:
         try:
             picture = np.asarray(self._env.render())
         except Exception as error:  # whatever an environment's own renderer lacks: pygame, a display, a file
-            raise InputError(f"{_name(self._env)} cannot draw itself here: {error}") from error
+            why = str(error) or type(error).__name__
+            raise InputError(f"{_name(self._env)} cannot draw itself here: {why}") from error
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
             raise InputError(
                 f"{_name(self._env)} should draw uint8 pictures of shape (height, width, 3), "
@@ -166,7 +167,7 @@ class SelfPortrait:
 
     def _resized(self, picture: np.ndarray) -> np.ndarray:
         size = (self.settings.width, self.settings.height)
-        return np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.BOX))
+        return np.asarray(ImageOps.fit(Image.fromarray(picture), size, Image.Resampling.BOX))
 
 
 def _name(env: gym.Env[Any, Any]) -> str:

@@ -2,7 +2,8 @@
 
 A robot is a few dozen pixels wide in an 84x84 frame, yet its meshes have tens of thousands of triangles, down to the
 lettering engraved on a forearm. A part that nearly fills its convex hull is drawn as that hull, which has no such
-detail; quadric edge collapse does the rest. Only the compiled model is needed, not the files that it came from.
+detail; quadric edge collapse does the rest, and where it gets stuck, the hull of the part's outermost points. Only the
+compiled model is needed, not the files that it came from.
 """
 
 from typing import NamedTuple
@@ -19,6 +20,7 @@ import mujoco
 # segments fill 0.76 to 0.97 of theirs, the wrist, the palm and the metacarpal 0.40 to 0.60.
 _CONVEX = 0.7
 _FEWEST = 12  # triangles of a mesh
+_STUCK = 1.2  # times the triangles asked for: so many are too many
 
 
 class Shape(NamedTuple):
@@ -74,7 +76,7 @@ def simplify(model: mujoco.MjModel, triangles: int) -> tuple[mujoco.MjModel, Fra
     for mesh, shape in shapes.items():
         target = max(_FEWEST, round(triangles / total * needs[mesh]))
         if target < len(shape.faces):
-            shape = Shape(*fast_simplification.simplify(*shape, target_count=target))
+            shape = _coarse(shape, target)
         small = _compiled(shape)
         if small is None or not _fits(model, mesh, small):
             continue
@@ -114,21 +116,41 @@ def _shape(model: mujoco.MjModel, mesh: int) -> Shape:
 
 def _without_dents(shape: Shape) -> Shape:
     """The convex hull of a mesh that nearly fills it; another mesh as it is."""
+    hull = _hull(shape.vertices)
+    return shape if hull is None or shape.volume < _CONVEX * hull.volume else hull
+
+
+def _hull(points: np.ndarray) -> Shape | None:
+    """The convex hull; flat points have none."""
     from scipy.spatial import ConvexHull, QhullError  # imports slowly
 
     try:
-        hull = ConvexHull(shape.vertices)
-    except QhullError:  # a flat one has none
-        return shape
-    if shape.volume < _CONVEX * hull.volume:
-        return shape
+        hull = ConvexHull(points)
+    except QhullError:
+        return None
     corners, faces = np.unique(hull.simplices, return_inverse=True)
-    convex = Shape(shape.vertices[corners], faces.reshape(-1, 3))
+    convex = Shape(points[corners], faces.reshape(-1, 3))
     # Qhull does not wind its triangles; its equations say which way is out.
     first, second, third = convex.corners
     inward = np.einsum("ij,ij->i", np.cross(second - first, third - first), hull.equations[:, :3]) < 0
     convex.faces[inward] = convex.faces[inward][:, ::-1]
     return convex
+
+
+def _coarse(shape: Shape, target: int) -> Shape:
+    """A mesh of about so many triangles in place of a finer one."""
+    collapsed = Shape(*fast_simplification.simplify(*shape, target_count=target))
+    if len(collapsed.faces) <= _STUCK * target:
+        return collapsed
+    # A hull of n points has at most 2n - 4 triangles. The points lie farthest out in directions spread evenly (on a
+    # Fibonacci spiral), seen with the mesh stretched to a cube.
+    number = np.arange(target // 2 + 2) + 0.5
+    height, turn = 1 - 2 * number / len(number), number * np.pi * (3 - np.sqrt(5))
+    around = np.sqrt(1 - height**2)
+    directions = np.stack([around * np.cos(turn), around * np.sin(turn), height])
+    outermost = (shape.vertices / (np.ptp(shape.vertices, axis=0) + 1e-9) @ directions).argmax(axis=0)
+    hull = _hull(shape.vertices[np.unique(outermost)])
+    return collapsed if hull is None else hull
 
 
 def _compiled(shape: Shape) -> mujoco.MjModel | None:

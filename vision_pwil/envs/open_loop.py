@@ -186,4 +186,5 @@ def _render(demonstrations: Demonstrations, settings: RenderSettings, open_angle
             actions = None if episode.actions is None else episode.actions[: len(frames)]
             episodes.append(Episode(each.states, actions, frames, episode.initial_state, each.done))
             bar.update(len(frames))
-    return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, camera.fingerprint)
+    rate = DoorEnv.metadata["render_fps"]
+    return Demonstrations(tuple(episodes), ENV_ID, demonstrations.source, camera.fingerprint, rate)

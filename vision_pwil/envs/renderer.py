@@ -24,6 +24,7 @@ from vision_pwil.envs.meshes import simplify
 from vision_pwil.envs.moment import Moment
 
 _FORMAT = 1  # of the fingerprint: raise it when the same fields come to mean another picture
+_PLAIN = 8  # levels of 255 between the brightest and the darkest texel of a sky that counts as one colour
 _UNUSED = {"camera": None, "smooth": False}  # settings that format 1 was without: named only where they are in use
 
 
@@ -61,8 +62,9 @@ class RenderSettings:
     """Tessellation of round shapes, around (MuJoCo's `vis.quality.numslices`)."""
     stacks: int = 4
     """Tessellation of round shapes, along (`numstacks`)."""
-    quads: int = 2
-    """Tessellation of flat shapes (`numquads`); light is computed at their corners, so 1 changes a table's shade."""
+    quads: int = 1
+    """Tessellation of flat shapes (`numquads`); light is computed at their corners, so a lamp above the middle of a
+    large table takes more than 1 to show."""
     triangles: int = 1200
     """Triangles to draw all meshes of the scene with, about; 0 draws them whole (the Adroit hand's have 28,159)."""
 
@@ -139,6 +141,8 @@ class Renderer:
         self._context.make_current()
         self._resources = mujoco.MjrContext(self.model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._resources)
+        if settings.smooth:
+            _leave_plain_sky_unfiltered(self.model, self._resources)
         self._free = weakref.finalize(self, _free, self._context, self._resources)
         # At exit before MuJoCo closes the display: exit handlers run last in, first out, and its own is in by now.
         self._free.atexit = False
@@ -213,22 +217,39 @@ def _camera(model: mujoco.MjModel, settings: RenderSettings) -> mujoco.MjvCamera
     return camera
 
 
+def _leave_plain_sky_unfiltered(model: mujoco.MjModel, resources: mujoco.MjrContext) -> None:
+    """A sky of nearly one colour, smoothed later, needs no filtering, which can take a tenth of a frame's time."""
+    from OpenGL import GL  # MuJoCo's own; knows its platform once there is a context
+
+    for number in np.flatnonzero(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX):
+        size = model.tex_width[number] * model.tex_height[number] * model.tex_nchannel[number]
+        start = model.tex_adr[number]
+        texels = model.tex_data[start : start + size].reshape(-1, model.tex_nchannel[number])
+        if np.ptp(texels, axis=0).max() > _PLAIN:
+            continue
+        GL.glBindTexture(GL.GL_TEXTURE_CUBE_MAP, resources.texture[number])
+        for when in (GL.GL_TEXTURE_MIN_FILTER, GL.GL_TEXTURE_MAG_FILTER):
+            GL.glTexParameteri(GL.GL_TEXTURE_CUBE_MAP, when, GL.GL_NEAREST)
+
+
 def _smoothed(frames: np.ndarray) -> np.ndarray:
     """Every pixel with an eighth of its neighbours on either side, and then of those above and below."""
     smooth = np.empty_like(frames)
+    _, height, width, colours = frames.shape
+    padded = np.empty((height + 2, width + 2, colours), np.uint16)  # at the border a pixel is its own neighbour
     for frame, out in zip(frames, smooth, strict=True):  # one by one: a frame fits the processor's cache
-        sums = frame.astype(np.uint16)
-        for axis in (0, 1):
-            lines = sums.swapaxes(0, axis)  # at the border a pixel is its own neighbour
-            sums = 6 * sums
-            total = sums.swapaxes(0, axis)
-            total[1:] += lines[:-1]
-            total[:-1] += lines[1:]
-            total[0] += lines[0]
-            total[-1] += lines[-1]
+        padded[1:-1, 1:-1] = frame
+        padded[:, 0], padded[:, -1] = padded[:, 1], padded[:, -2]
+        padded[0], padded[-1] = padded[1], padded[-2]
+        sums = padded.ravel()  # as one long row, which is faster; what runs over its ends is border
+        for neighbour in (colours, (width + 2) * colours):
+            total = 6 * sums
+            total[neighbour:] += sums[:-neighbour]
+            total[:-neighbour] += sums[neighbour:]
+            sums = total
         sums += 32  # to round
         sums >>= 6
-        out[:] = sums
+        out[:] = sums.reshape(padded.shape)[1:-1, 1:-1]
     return smooth
 
 

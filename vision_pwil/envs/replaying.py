@@ -28,7 +28,8 @@ def replayed(demonstrations: Demonstrations, env: FlatEnv, camera: Camera, succe
     def make() -> Demonstrations:
         numbered = enumerate(progress(demonstrations.episodes, desc="replaying", unit="episode", leave=False))
         episodes = tuple([_replay(env, camera, episode, number, success) for number, episode in numbered])
-        return Demonstrations(episodes, name, demonstrations.source, camera.fingerprint)
+        rate = env.env.metadata.get("render_fps")
+        return Demonstrations(episodes, name, demonstrations.source, camera.fingerprint, rate)
 
     try:
         drawn = cached(cache_folder() / "replays" / f"{file}.demos", make)

@@ -22,13 +22,14 @@ from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import check_reward, held_out_level
-from vision_pwil.tasks.making import make_env, make_task
+from vision_pwil.tasks.making import make_env, make_task, require_room
 from vision_pwil.tasks.playback import film_run
 from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig, own_settings
 from vision_pwil.tasks.views import check_views
 from vision_pwil.tcc.train import TrainConfig as EncoderConfig
 from vision_pwil.tcc.train import train as train_encoder
+from vision_pwil.tcc.videos import require_videos
 from vision_pwil.training.cloning import clone
 from vision_pwil.training.evaluations import conclude
 from vision_pwil.training.prefill import prefill
@@ -66,8 +67,11 @@ def imitate(config: ImitationConfig) -> Outcome:
     shown = None if config.reward == OWN_REWARD else find_demonstrations(config, env)
     if shown and config.num_demos is not None:
         shown = choose(shown, config.num_demos, config.training.seed)
+    if shown:
+        require_room(config, shown, env.horizon)
     encoder = None
     if shown and config.task.compare == "frames":
+        require_videos(shown)
         drawing = make_env(config, render_mode="rgb_array")
         check_views(shown, drawing, Task(config.env, config.reward, config.task).camera(drawing), path)
         encoder = find_encoder(config, shown, path)
@@ -153,6 +157,13 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
             raise InputError(
                 f"The encoder {config.encoder} was trained on frames with render fingerprint {trained_on}, these have "
                 f"{drawn}: its distances would mean nothing. Train it on frames drawn alike."
+            )
+        (height, width, _), frames = encoder.frame_shape, demonstrations.episodes[0].frames
+        if frames is not None and frames.shape[1:] != encoder.frame_shape:
+            raise InputError(
+                f"The encoder {config.encoder} takes frames of {height}x{width} pixels, and those of "
+                f"{demonstrations.source} have {frames.shape[1]}x{frames.shape[2]}: read the videos with "
+                f"--size {height}, or train an encoder on frames of their size."
             )
         return encoder
     if not config.fresh_encoder:

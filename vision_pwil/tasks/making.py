@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from vision_pwil.agents import table
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Encoder
@@ -25,6 +27,12 @@ def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, en
         atoms = weighted(points, finishes(demonstrations), horizon, config.task.ending, timed=timed)
     bit = table.find(config.agent).absorbing_bit
     return Task(config.env, config.reward, config.task, atoms, encoder, absorbing_bit=bit)
+
+
+def require_room(config: ImitationConfig, demonstrations: Demonstrations, horizon: int) -> None:
+    """Raise now what `weighted` would say of the demonstrations' lengths once there are points to weigh."""
+    lengths = [np.empty((len(episode), 0)) for episode in demonstrations.episodes]
+    weighted(lengths, finishes(demonstrations), horizon, config.task.ending)
 
 
 def finishes(demonstrations: Demonstrations) -> list[bool]:

@@ -30,15 +30,15 @@ class Choice(Settings):
     episode), sinkhorn (the same, regularised), or task (the environment's own: trains an expert)."""
     ablation: Ablation = "none"
     """PWIL-state, PWIL-L2, PWIL-nofill or PWIL-support (section "Ablation Study")."""
+    demos: Path | None = None
+    """Demonstrations: any file or folder that `vision-pwil demonstrations inspect` reads, videos among them; by default
+    those that come with the package, if there are any of this environment."""
 
 
 @dataclass(frozen=True)
 class ImitationConfig(Choice):
     """Imitate demonstrations in an environment."""
 
-    demos: Path | None = None
-    """Demonstrations: any file or folder that `vision-pwil demonstrations inspect` reads, videos among them; by default
-    those that come with the package, if there are any of this environment."""
     num_demos: Count | None = None
     """Demonstrations to learn from, drawn by the seed (the paper's locomotion: 1, 4 or 11); by default all."""
     subsample: Count = 1
@@ -72,4 +72,9 @@ class ImitationConfig(Choice):
             raise InputError(
                 "Subsampled demonstrations have no absorbing end and no times: leave --subsample at 1, or give "
                 "--ending none and --pace 0."
+            )
+        if self.reading.fit != "crop" and self.task.compare == "frames":
+            raise InputError(
+                f"The camera sees the middle of the environment's picture, so of videos the middle is taken, too, and "
+                f"--fit {self.reading.fit} would show something else: leave it out, or cut the videos beforehand."
             )

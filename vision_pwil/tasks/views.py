@@ -19,7 +19,8 @@ VIEWS = "views.png"
 def check_views(demonstrations: Demonstrations, env: FlatEnv, camera: Camera, folder: Path) -> None:
     """Refuse frames that another camera drew of this environment; of foreign videos, warn, with a picture.
 
-    Frames that this package drew carry the fingerprint of their camera.
+    Frames that this package drew carry the fingerprint of their camera. Others may also be faster or slower than the
+    environment's steps.
     """
     try:
         drawn = demonstrations.render_fingerprint
@@ -42,6 +43,14 @@ def check_views(demonstrations: Demonstrations, env: FlatEnv, camera: Camera, fo
         f"camera sees here, side by side in {path}. Where they differ, the reward means little.",
         file=sys.stderr,
     )
+    rate, steps = demonstrations.rate, env.env.metadata.get("render_fps")
+    if rate and steps and not 0.9 < rate / steps < 1.1:
+        print(
+            f"The videos of {demonstrations.source} have {rate:.4g} frames a second, and the environment makes {steps} "
+            f"steps: each frame counts as one step. If they show the task at its own speed, convert them first: "
+            f"ffmpeg -i video.mp4 -r {steps} converted.mp4",
+            file=sys.stderr,
+        )
 
 
 def side_by_side(one: np.ndarray, other: np.ndarray) -> np.ndarray:
