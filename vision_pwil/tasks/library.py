@@ -88,7 +88,8 @@ def _of_state(choose: Choose, size: int) -> Choose:
 
 def _settings(env: str, **options: Any) -> ImitationConfig:
     """The settings that a command line with these options would have."""
-    deciding = {name: options.pop(name) for name in ("agent", "recipe", "reward", "ablation") if name in options}
+    names = ("agent", "recipe", "reward", "ablation")
+    deciding: dict[str, Any] = {name: options.pop(name) for name in names if name in options}
     if options.get("demos") is not None:
         deciding["demos"] = Path(options["demos"])
     return changed(presets.defaults(Choice(env, **{"agent": "", **deciding})), options)
