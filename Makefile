@@ -2,12 +2,15 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+TORCH  := "torch==2.13.0" "torchvision==0.28.0"
+# The lowest versions that setup.cfg allows live apart.
+OLDEST := .venv-oldest
 # Arguments for the door run, for example: make door ARGS="--steps 2000"
 ARGS   ?=
 STEPS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install docs figures door demo-videos test test-all lint type format bench site notebooks gl clean
+.PHONY: help install docs figures door demo-videos test test-all test-oldest lint type format bench site notebooks gl clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -15,7 +18,7 @@ help:  ## show this list
 # One stamp per set of extras: installed again when the package's metadata or the pins change.
 $(VENV)/.base: setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0" "torchvision==0.28.0"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(TORCH)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	touch $@
 
@@ -25,6 +28,12 @@ $(VENV)/.dev: $(VENV)/.base
 
 $(VENV)/.all: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,export,peers,notebooks,site,sweeps]"
+	touch $@
+
+$(OLDEST)/.installed: setup.cfg constraints-oldest.txt
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt $(TORCH)
+	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[export,peers,sweeps]" pytest pytest-xdist hypothesis
 	touch $@
 
 install: $(VENV)/.base gl  ## set everything up, and nothing else
@@ -45,6 +54,9 @@ test: $(VENV)/.dev gl lint type  ## lint, type-check and run the tests (under 15
 
 test-all: $(VENV)/.all gl lint type  ## every test, the slow ones too
 	$(BIN)/python -m pytest $(ARGS)
+
+test-oldest: $(OLDEST)/.installed gl  ## the fast tests with the lowest versions that setup.cfg allows
+	$(OLDEST)/bin/python -m pytest -n 2 -m "not slow" $(ARGS)
 
 lint: $(VENV)/.dev  ## ruff: rules and formatting
 	$(BIN)/ruff check .
@@ -73,4 +85,4 @@ notebooks: $(VENV)/.all gl  ## execute the notebooks and keep their outputs
 	$(BIN)/python tools/notebooks.py
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) build site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

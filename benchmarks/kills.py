@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,18 +25,19 @@ class Case(NamedTuple):
     """A command at a tiny size, and the option that names its run directory."""
 
     module: str
+    """And the command, where it is one of the front door's."""
     arguments: str
     option: str = "--run"
 
 
 _TINY = "--evaluation-episodes 1 --batch-size 16 --checkpoint-seconds 0 --threads 1"
-_DOOR = f"--steps 1500 --random-steps 600 --evaluation-interval 700 --no-video --no-audit {_TINY}"
-_HOPPER = f"--env Hopper-v5 --horizon 50 --steps 1200 --evaluation-interval 400 --prefill 0 {_TINY}"
+_DOOR = f"--num-demos 4 --steps 900 --random-steps 300 --evaluation-interval 600 --no-video --no-audit {_TINY}"
+_HOPPER = f"--env Hopper-v5 --horizon 50 --steps 900 --evaluation-interval 300 --prefill 0 {_TINY}"
 _TCC = "--validation 2 --updates 24 --iteration 4"
 VIDEOS = "{work}/videos.demos"
 CASES = {
     "door, pixels": Case("vision_pwil.train_door", _DOOR),
-    "door, states": Case("vision_pwil.train_door", f"--metric state --absorbing last {_DOOR}"),
+    "door, states": Case("vision_pwil.train_door", f"--compare states --ending last {_DOOR}"),
     "d4pg": Case("vision_pwil.train_locomotion", f"--agent d4pg --random-steps 200 {_HOPPER}"),
     "td3": Case("vision_pwil.train_locomotion", f"--agent td3 --random-steps 200 {_HOPPER}"),
     "sac": Case("vision_pwil.train_locomotion", f"--agent sac --random-steps 200 {_HOPPER}"),
@@ -44,15 +45,15 @@ CASES = {
     "bc": Case("vision_pwil.train_locomotion", f"--agent bc {_HOPPER}"),
     "tcc.train": Case("vision_pwil.tcc.train", f"--demos {VIDEOS} --threads 1 {_TCC}", "--out"),
     "sweep": Case(
-        "vision_pwil.commands.sweep",
+        "vision_pwil sweep",
         f"tcc-paper-grid --demos {VIDEOS} --batch-sizes 1 --subsamplings 8 --learning-rates 1e-3 1e-4 --cpus 1 "
         "{run} -- " + _TCC,
         "--out",
     ),
 }
 """`{run}` stands for the option and the directory where they cannot come last."""
-KILLS = 3
-"""Of one run, before it may go on to its end."""
+KILLS = 4
+"""Of one run at most, before it may go on to its end."""
 _MARK = "VISION_PWIL_KILLS"
 """Environment variable by which every process of a run is found, whoever started it."""
 _LIMIT = 900.0
@@ -74,7 +75,7 @@ def start(case: Case, run: Path, work: Path, mark: str) -> subprocess.Popen:
     """The command, in a session of its own, its output beside its directory."""
     named = f"{case.option} {run}"
     words = case.arguments if "{run}" in case.arguments else f"{case.arguments} {named}"
-    line = [sys.executable, "-m", case.module, *words.format(run=named, work=work).split()]
+    line = [sys.executable, "-m", *case.module.split(), *words.format(run=named, work=work).split()]
     with run.with_suffix(".log").open("a") as log:
         return subprocess.Popen(
             line,
@@ -177,41 +178,50 @@ def reference(name: str, work: Path) -> tuple[dict[str, str], float]:
         mark = f"{os.getpid()}-{name}"
         finish(start(CASES[name], run, work, mark), run)
         clear(mark)
-        done.write_text(json.dumps([fingerprint(run), time.monotonic() - started]))
+        seconds = time.monotonic() - started
+        if not (found := fingerprint(run)):
+            raise InputError(f"{run} was left empty, see {run.with_suffix('.log')}.")
+        done.write_text(json.dumps([found, seconds]))
     found, seconds = json.loads(done.read_text())
     return found, seconds
 
 
-def run(count: int, seed: int, work: Path, done: int) -> Iterator[dict[str, Any]]:
-    """Kill runs `count` times in all, every case in turn, of which `done` are done; yields a record of each run."""
+def run(count: int, seed: int, work: Path, done: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Kill runs `count` times in all, every case in turn, after those that are `done`; yields a record of each run.
+
+    A run that comes to its end before it is killed counts as far as it was killed.
+    """
     work = work.resolve()
-    if done < count and not (work / "videos.demos").exists():
+    number, left = len(done), count - sum(record["kills"] for record in done)
+    if left > 0 and not (work / "videos.demos").exists():
         make_videos(work / "videos.demos")
-    while done < count:
-        name = list(CASES)[(done // KILLS) % len(CASES)]
-        rng = np.random.default_rng((seed, done))
+    while left > 0:
+        name = list(CASES)[number % len(CASES)]
+        rng = np.random.default_rng((seed, number))
         expected, seconds = reference(name, work)
-        folder = work / "killed" / f"{name.replace(', ', '-')}-{done:04d}"
+        folder = work / "killed" / f"{name.replace(', ', '-')}-{number:04d}"
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
-        record: dict[str, Any] = {"case": name, "first": done, "kills": 0, "aimed": 0, "same": 0, "orphans": 0}
-        while record["kills"] < min(KILLS, count - done):
+        record: dict[str, Any] = {"case": name, "kills": 0, "aimed": 0, "same": 0, "orphans": 0}
+        hit = True
+        while hit and record["kills"] < min(KILLS, left):
             aimed = bool(rng.random() < 0.5)
-            delay = float(rng.uniform(0, 0.9)) * seconds
-            mark = hashlib.sha256(f"{seed} {done} {time.time_ns()}".encode()).hexdigest()[:16]
+            delay = float(rng.uniform(0, 0.7)) * seconds
+            mark = hashlib.sha256(f"{seed} {number} {time.time_ns()}".encode()).hexdigest()[:16]
             process = start(CASES[name], folder, work, mark)
             hit = kill(process, delay, writing(folder) if aimed else None)
             record["orphans"] += clear(mark)
-            record["kills"] += 1
+            record["kills"] += hit
             record["aimed"] += aimed and hit
-        process = start(CASES[name], folder, work, mark)
         try:
-            finish(process, folder)
+            if not hit:  # it ended by itself, and well, we hope
+                finish(process, folder)
+            finish(start(CASES[name], folder, work, mark), folder)
             record["same"] = int(fingerprint(folder) == expected)
         except InputError as error:
             record["error"] = str(error)
         clear(mark)
         if record["same"]:
             shutil.rmtree(folder)
-        done += record["kills"]
+        number, left = number + 1, left - record["kills"]
         yield record

@@ -65,7 +65,7 @@ def main(config: Robustness) -> None:
     fresh = mutations.run(config.mutations, config.seed, config.files, done)
     known += tqdm(keep(damaged, fresh), "mutations", max(config.mutations - len(done), 0), dynamic_ncols=True)
     ended = kept(killed)
-    fresh = kills.run(config.kills, config.seed, config.work, sum(record["kills"] for record in ended))
+    fresh = kills.run(config.kills, config.seed, config.work, ended)
     ended += tqdm(keep(killed, fresh), "killed runs", unit="run", dynamic_ncols=True)
 
     by_format: dict[str, Counter[str]] = {}
@@ -90,7 +90,15 @@ def main(config: Robustness) -> None:
         table(("command", "runs", "kills", "aimed", "same in the end", "orphans"), runs),
     ]
     faults = [record for record in known if record["outcome"] in mutations.FAULTS]
-    summary = {"mutations": {name: dict(c) for name, c in by_format.items()}, "faults": faults, "runs": ended}
+    summary = {
+        "mutations": everything.total(),
+        "escaped": sum(everything[outcome] for outcome in mutations.FAULTS),
+        "kills": sum(record["kills"] for record in ended),
+        "kills_inexact": sum(record["kills"] for record in ended if not record["same"]),
+        "formats": {name: dict(c) for name, c in by_format.items()},
+        "faults": faults,
+        "runs": ended,
+    }
     write_report(config.out, "Damage and kills", lines, summary, "benchmarks.robustness")
 
 

@@ -56,7 +56,7 @@ def test_faults_are_seen(reader, tmp_path, monkeypatch):
 def test_a_killed_run_ends_in_the_same_bits(tmp_path, monkeypatch):
     monkeypatch.setattr(kills, "CASES", {"toy": kills.Case("tests.toy", "{run} 900", "")})
     monkeypatch.setattr(kills, "KILLS", 2)
-    (record,) = kills.run(2, 0, tmp_path, 0)
+    (record,) = kills.run(2, 0, tmp_path, [])
     assert (record["kills"], record["same"], record["orphans"]) == (2, 1, 0), record
 
 
@@ -65,7 +65,7 @@ def test_a_difference_is_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(kills, "KILLS", 1)
     whole, seconds = kills.reference("toy", tmp_path)
     monkeypatch.setattr(kills, "reference", lambda name, work: ({**whole, "curve.csv": "another"}, seconds / 9))
-    (record,) = kills.run(1, 0, tmp_path, 0)
+    (record,) = kills.run(1, 0, tmp_path, [])
     assert record["same"] == 0
 
 

@@ -216,7 +216,7 @@ def test_bad_input_is_one_sentence(trained, tmp_path, capsys):
 
 def test_plot(trained, tmp_path):
     run = trained[0] / "run"
-    result = command("vision_pwil plot", run, run, "--out", tmp_path / "figure.png", "--interval", 50)
+    result = command("vision_pwil plot", run, run, "--out", tmp_path / "figure.png")
     assert result.returncode == 0, result.stderr
     assert imageio.imread(tmp_path / "figure.png").std() > 5
 
@@ -224,6 +224,6 @@ def test_plot(trained, tmp_path):
 def test_curves_are_averaged_at_common_steps():
     one = [{"step": 0.0, "w1": 1.0}, {"step": 110.0, "w1": 2.1}, {"step": 205.0, "w1": 4.0}]
     two = [{"step": 0.0, "w1": 3.0}, {"step": 100.0, "w1": 5.0}, {"step": 300.0, "w1": 9.0}]
-    steps, values = plot.aligned([one, two], "w1", 100)
-    assert steps.tolist() == [0, 100, 200]
-    np.testing.assert_allclose(values, [[1.0, 2.0, 3.9], [3.0, 5.0, 7.0]])
+    steps, values = plot.aligned([one, two], "w1")
+    assert steps.tolist() == [0, 100, 110, 205]
+    np.testing.assert_allclose(values, [[1.0, 2.0, 2.1, 4.0], [3.0, 5.0, 5.2, 7.1]])

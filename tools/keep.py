@@ -128,8 +128,7 @@ def main(config: Keep) -> None:
     for name in COPIED:
         if (run / name).exists():
             shutil.copyfile(run / name, folder / name)
-    interval = read_json(run / "config.json")["training"]["evaluation_interval"]
-    plot.draw(plot.Plot((run,), folder / "panels.png", interval))
+    plot.draw(plot.Plot((run,), folder / "panels.png"))
     if summary["chosen"] or summary["evaluation"]:
         policy, episode = (BEST, summary["evaluation_episodes"]) if summary["chosen"] else (LATEST, 0)
         with replacing(folder / "stills.png") as temporary:

@@ -11,10 +11,13 @@ import numpy as np
 from numba import njit
 
 # Sums may be taken in another order, which vectors need. With Python's error model every division would be checked for
-# zero, and no loop with one could be vectorised.
-kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+# zero, and no loop with one could be vectorised. Each function becomes a part of its callers, although that takes the
+# compiler longer: a function called would be one of several copies, whose sums differ in their order, and the process
+# that compiles them would take another copy than those that find them compiled.
+_common = {"cache": True, "nogil": True, "error_model": "numpy", "forceinline": True}
+kernel = njit(**_common, fastmath={"reassoc", "contract", "nsz"})
 # Where the order of operations is what makes the result exact. Not to say so would mean: as the first caller compiled.
-_exact = njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
+_exact = njit(**_common, fastmath=False)
 
 F32, _I = np.float32, np.int32
 ZERO, HALF, ONE, TWO = F32(0.0), F32(0.5), F32(1.0), F32(2.0)

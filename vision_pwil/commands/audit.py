@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vision_pwil.commands.train import configured
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.system import cli
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 from vision_pwil.tasks.task import TaskConfig
@@ -30,6 +31,7 @@ class Audit:
     """Demonstrations that the reward gets to see; the others are held out. By default four in five."""
     subsample: int = 1
     """Keep one in so many steps of those."""
+    reading: Options = field(default_factory=Options)
     out: Path = Path("runs/audit")
     """Where audit.json and audit.png go."""
     episodes: int = 5
@@ -54,7 +56,7 @@ def audit(config: Audit) -> None:
     from vision_pwil.tasks.library import audit_reward
     from vision_pwil.verdict.audit import audit_table
 
-    names = ("env", "demos", "encoder", "reward", "num_demos", "subsample", "task")
+    names = ("env", "demos", "encoder", "reward", "num_demos", "subsample", "reading", "task")
     settings = ImitationConfig(**{name: getattr(config, name) for name in names})
     report = audit_reward(settings, episodes=config.episodes, seed=config.seed, policies=config.policies)
     print(audit_table(report))

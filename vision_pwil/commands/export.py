@@ -12,6 +12,7 @@ from typing import Annotated
 import tyro
 
 from vision_pwil.system import cli
+from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import BEST, LATEST
 
 
@@ -20,9 +21,9 @@ class Export:
     """Write the policy of a run for other runtimes."""
 
     run: Annotated[Path, tyro.conf.Positional]
-    """Directory of a training run."""
+    """Directory of a training run, or a policy's file, or the name of a policy that comes with the package."""
     out: Path | None = None
-    """Folder to write; by default `export` in the run."""
+    """Folder to write; by default `export` in the run, or NAME-export for a policy of that name."""
     best: bool = False
     """Not the latest policy but the best by imitation return (an expert's: task return)."""
 
@@ -31,7 +32,11 @@ def write(config: Export) -> None:
     """Write, and say what."""
     from vision_pwil.tasks.export import EXAMPLE_FILE, export  # imports slowly, and --help needs none of it
 
-    out = export(config.run / (BEST if config.best else LATEST), config.out or config.run / "export")
+    of_run = config.run.is_dir()
+    if config.best and not of_run:
+        raise InputError(f"--best chooses among the policies of a run, and {config.run} is no directory of one.")
+    policy = config.run / (BEST if config.best else LATEST) if of_run else config.run
+    out = export(policy, config.out or (config.run / "export" if of_run else Path(f"{config.run.stem}-export")))
     for path in sorted(out.iterdir()):
         print(f"{path.stat().st_size:>12,} bytes  {path}")
     print(f"Try it: pip install onnxruntime, then python {out / EXAMPLE_FILE}")

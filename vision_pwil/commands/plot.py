@@ -11,7 +11,7 @@ import tyro
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
-from vision_pwil.system.run import Row, read_curve
+from vision_pwil.system.run import NEEDED, Row, read_curve
 
 PANELS = {
     "imitation return": ("return",),
@@ -28,6 +28,8 @@ LABELS = {
 }
 LEVELS = ("return", "w1")
 """Numbers that an audit tells of held-out demonstrations, too: a dashed line, the mean over the runs that know it."""
+FEW = 20
+"""Evaluations of which each is marked."""
 RATES = ("opened", "success")
 """Shares of episodes: no band goes beyond 0 and 1."""
 
@@ -40,17 +42,16 @@ class Plot:
     """Run directories, of different seeds."""
     out: Path = Path("runs/curves.png")
     """Picture to write; the suffix chooses the format."""
-    interval: int = 10_000
-    """Steps between evaluations: curves are averaged at its multiples."""
 
 
-def aligned(curves: list[list[Row]], name: str, interval: int) -> tuple[np.ndarray, np.ndarray]:
+def aligned(curves: list[list[Row]], name: str) -> tuple[np.ndarray, np.ndarray]:
     """Steps, and values (runs, steps) of one number at them; runs end at the shortest.
 
-    Evaluations happen at ends of episodes, just after a multiple of `interval`; values between are interpolated.
+    Evaluations happen at ends of episodes, which differ from run to run: the steps are those of all runs, and a run's
+    values between its own are interpolated.
     """
     last = min(curve[-1]["step"] for curve in curves)
-    steps = np.arange(0, last + 1, interval)
+    steps = np.unique([row["step"] for curve in curves for row in curve if row["step"] <= last])
     return steps, np.array(
         [np.interp(steps, [row["step"] for row in curve], [row[name] for row in curve]) for curve in curves]
     )
@@ -65,10 +66,10 @@ def draw(config: Plot) -> None:
 
     if not config.runs:
         raise InputError("Name one or more run directories to plot.")
-    curves = [read_curve(path) for path in config.runs]
+    curves = [read_curve(path, NEEDED) for path in config.runs]
     for path, curve in zip(config.runs, curves, strict=True):
-        if not curve:
-            raise InputError(f"{path / 'curve.csv'} has no evaluation yet: wait for the first.")
+        if len(curve) < 2:
+            raise InputError(f"{path} has {len(curve)} evaluation so far, and a curve takes two: wait for the next.")
     known = [held_out_level(path) for path in config.runs]
     levels = [
         np.mean(found) if (found := [level[name] for level in known if name in level]) else None for name in LEVELS
@@ -82,11 +83,13 @@ def draw(config: Plot) -> None:
     grid = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, (title, names) in zip(grid, panels.items(), strict=True):
         for name in names:
-            steps, values = aligned(curves, name, config.interval)
+            steps, values = aligned(curves, name)
             mean, deviation = values.mean(0), values.std(0)
-            (line,) = axes.plot(steps, mean, label=LABELS.get(name))
-            band = np.array([mean - deviation, mean + deviation])
-            axes.fill_between(steps, *(band.clip(0, 1) if name in RATES else band), alpha=0.2, color=line.get_color())
+            (line,) = axes.plot(steps, mean, "o-" if len(steps) < FEW else "-", label=LABELS.get(name))
+            if len(curves) > 1:
+                band = np.array([mean - deviation, mean + deviation])
+                band = band.clip(0, 1) if name in RATES else band
+                axes.fill_between(steps, *band, alpha=0.2, color=line.get_color())
         for name, level in zip(LEVELS, levels, strict=True):
             if name in names and level is not None:
                 axes.axhline(level, color="black", linestyle="--", linewidth=1, label="held-out demonstrations")
@@ -96,7 +99,8 @@ def draw(config: Plot) -> None:
         axes.grid(alpha=0.3)
         if axes.get_legend_handles_labels()[1]:
             axes.legend(fontsize="small")
-    figure.suptitle(f"mean and standard deviation of {len(curves)} run{'s' * (len(curves) > 1)}", fontsize="small")
+    if len(curves) > 1:
+        figure.suptitle(f"mean and standard deviation of {len(curves)} runs", fontsize="small")
     with replacing(config.out) as temporary:
         figure.savefig(temporary, dpi=120)
     print(f"Written to {config.out}")

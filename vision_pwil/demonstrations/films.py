@@ -81,5 +81,5 @@ def _upright(shown: av.VideoFrame, to_rgb: VideoReformatter) -> Image.Image:
     """The frame as a person sees it: telephones film sideways and note the angle beside."""
     check_size(shown.width, shown.height)
     pixels = to_rgb.reformat(shown, format="rgb24").to_ndarray()
-    turns = round(getattr(shown, "rotation", 0) / 90) % 4
+    turns = round(shown.rotation / 90) % 4
     return Image.fromarray(np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels)

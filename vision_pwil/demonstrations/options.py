@@ -1,6 +1,6 @@
 """What a reader is told beside the path."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from vision_pwil.system.errors import InputError
@@ -27,6 +27,11 @@ class Options:
             raise InputError(f"Frames can be 1 to 4096 pixels wide and high, not {self.size}.")
         if self.fit not in get_args(Fit):
             raise InputError(f"Pictures are fitted by {', '.join(get_args(Fit))}, not by {self.fit!r}.")
+
+    def words(self) -> list[str]:
+        """What a command line says for these, where they are not the defaults."""
+        given = ((field.name, field.default, getattr(self, field.name)) for field in fields(self))
+        return [word for name, usual, value in given if value != usual for word in (f"--{name}", str(value))]
 
 
 def pick_camera(names: list[str], options: Options) -> str | None:

@@ -135,7 +135,7 @@ class Renderer:
         self._data = mujoco.MjData(self.model)
         self._moment = Moment(self.model, self._data)
         # The fields of the last snapshot, its geoms among them, and where those are in the simplified model.
-        self._fields, self._geoms = np.empty(0), np.empty(0)
+        self._fields, self._geoms = b"", np.empty(0)
         self._placed = (np.empty((0, 3)), np.empty((0, 4)))
         self._context = opengl.context(settings.width, settings.height)
         self._context.make_current()
@@ -175,12 +175,12 @@ class Renderer:
 
     def _place(self, snapshot: np.ndarray) -> None:
         """Put the model in the moment of the snapshot."""
-        fields = snapshot[self._moment.fields]
-        if np.array_equal(fields, self._fields):  # mostly so within an episode
+        fields = snapshot[self._moment.fields].tobytes()
+        if fields == self._fields:  # mostly so within an episode
             self._moment.write(snapshot, fields=False)
             return
         self._moment.write(snapshot)
-        self._fields = fields.copy()
+        self._fields = fields
         geoms = np.concatenate([snapshot[self._moment.parts[name]] for name in ("geom_pos", "geom_quat")])
         if not np.array_equal(geoms, self._geoms):
             placed = self._frames.place(self.model.geom_pos, self.model.geom_quat)

@@ -112,14 +112,14 @@ def _fit(critic, gradients, pairs, targets):
 def _by_action(critics, pairs, dimensions):
     """Gradient of minus the smaller value, averaged over the batch, by the action; and the mean smaller value."""
     size = pairs.shape[0]
-    first, first_kept = forward(*critics[0], pairs)
-    second, second_kept = forward(*critics[1], pairs)
+    passes = [forward(*critic, pairs) for critic in critics]
+    first, second = passes[0][0], passes[1][0]
     result = np.empty((size, pairs.shape[1] - dimensions), F32)
     smaller = first[:, 0] <= second[:, 0]
     for number in range(2):
         # Each row goes back through one critic only, the one that is the smaller there.
         rows = np.nonzero(smaller if number == 0 else ~smaller)[0]
-        kept = _rows(first_kept if number == 0 else second_kept, rows)
+        kept = _rows(passes[number][1], rows)
         weights, _, affine, codes = critics[number]
         gradient = np.full((rows.size, 1), -ONE / F32(size), F32)
         result[rows] = to_inputs(weights, affine, codes, kept, gradient, dimensions)
@@ -144,14 +144,17 @@ def update(networks, gradients, observations, action, reward, discount, noise, m
 
     # critics
     next_pairs = _pairs(observations[size:], drawn[size:])
-    first = forward(*targets[0], next_pairs)[0]
-    second = forward(*targets[1], next_pairs)[0]
+    nexts = [forward(*target, next_pairs)[0] for target in targets]
+    first, second = nexts[0], nexts[1]
     goals = np.empty(size, F32)
     for i in range(size):
         goals[i] = reward[i] + discount[i] * (min(first[i, 0], second[i, 0]) - temperature * log_prob[size + i])
     pairs = _pairs(observations[:size], action)
-    critic_loss, value = _fit(critics[0], by_critics[0], pairs, goals)
-    second_loss, second_value = _fit(critics[1], by_critics[1], pairs, goals)
+    critic_loss = value = ZERO
+    for number in range(2):
+        loss, mean = _fit(critics[number], by_critics[number], pairs, goals)
+        critic_loss += loss
+        value += mean
     adam_and_follow(*critic_adam, *follow)
 
     # actor
@@ -171,9 +174,9 @@ def update(networks, gradients, observations, action, reward, discount, noise, m
     adam(*temperature_adam)
 
     metrics = np.empty(6, F32)
-    metrics[0] = critic_loss + second_loss
+    metrics[0] = critic_loss
     metrics[1] = temperature * mean_log_prob - smaller
-    metrics[2] = (value + second_value) / TWO
+    metrics[2] = value / TWO
     metrics[3] = -mean_log_prob
     metrics[4] = temperature
     metrics[5] = _mean(std[:size])

@@ -45,6 +45,14 @@ def load(path: str | Path, kind: str = "checkpoint") -> tuple[dict[str, torch.Te
         return tensors, values
 
 
+def require_alike(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> None:
+    """Refuse tensors of other names, types or shapes than those in whose place they are to be used."""
+    for name in sorted(found.keys() | expected.keys()):
+        kinds = [(each[name].dtype, each[name].shape) if name in each else None for each in (found, expected)]
+        if kinds[0] != kinds[1]:
+            raise InputError(f"its {name!r} is not what it has to be: copy the run anew, or begin a new one.")
+
+
 def _checksum(tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> str:
     names = sorted(tensors)
     described = [[name, str(tensors[name].dtype), list(tensors[name].shape)] for name in names]

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from vision_pwil.system.files import (
 )
 
 Row = dict[str, float]
+NEEDED = ("step", "return")
+"""Columns of an agent's learning curve, whatever its task measures besides."""
 LATEST, BEST = "policy.safetensors", "best.safetensors"
 """The policy of the last evaluation, and that of the evaluation with the highest return under the run's own reward."""
 
@@ -84,7 +87,7 @@ class Run:
 
     def read_curve(self) -> list[Row]:
         """The evaluations so far."""
-        return read_curve(self.path) if (self.path / "curve.csv").exists() else []
+        return read_curve(self.path, NEEDED) if (self.path / "curve.csv").exists() else []
 
     def close(self) -> None:
         """Let another process have the directory."""
@@ -112,8 +115,8 @@ def write_curve(path: Path, rows: Sequence[Row]) -> None:
     write_text(path / "curve.csv", text.getvalue())
 
 
-def read_curve(path: Path) -> list[Row]:
-    """The learning curve of a run directory."""
+def read_curve(path: Path, needed: Sequence[str] = ()) -> list[Row]:
+    """The learning curve of a run directory; its first column rises, and those `needed` are there."""
     if not (path / "curve.csv").exists():
         raise InputError(f"{path} has no curve.csv: is this a run directory, and has it had its first evaluation?")
     with parsing(path / "curve.csv", "learning curve"):
@@ -124,7 +127,13 @@ def read_curve(path: Path) -> list[Row]:
         cells = [line[:-1] for line in lines]
         if {line[-1] for line in lines[1:]} != {_checksum(cells)}:
             raise InputError(DAMAGED)
-        return [dict(zip(names, map(_number, row), strict=True)) for row in cells[1:]]
+        rows = [dict(zip(names, map(_number, row), strict=True)) for row in cells[1:]]
+        if missing := [name for name in needed if name not in names]:
+            raise InputError(f"it has no column {missing[0]!r}: is it that of another kind of training?")
+        along = [row[names[0]] for row in rows]
+        if along != sorted({step for step in along if 0 <= step < math.inf}):
+            raise InputError(f"its column {names[0]!r} does not rise from row to row: copy or make it again.")
+        return rows
 
 
 def _checksum(cells: list[list[str]]) -> str:

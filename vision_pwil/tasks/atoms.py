@@ -33,6 +33,17 @@ class Atoms(NamedTuple):
     end: np.ndarray | None = None
     """The point of the shared ending."""
 
+    def checked(self) -> "Atoms":
+        """The same, if the parts fit together and are numbers; what they have to be otherwise, the coupling asks."""
+        parts = [part for part in self if part is not None]
+        shapes = [part.shape for part in (self.weights, self.times) if part is not None]
+        fitting = self.points.ndim == 2 and all(shape == self.points.shape[:1] for shape in shapes)
+        if self.end is not None:
+            fitting = fitting and self.end.shape == self.points.shape[1:]
+        if not fitting or not all(part.dtype.kind in "iuf" and np.isfinite(part).all() for part in parts):
+            raise InputError("the task's points and weights do not fit together, or are not finite numbers.")
+        return self
+
 
 def points_of(demonstrations: Demonstrations, compare: Compare, encoder: Encoder | None = None) -> list[np.ndarray]:
     """The points of each episode: embedded frames, or state-action pairs (states where actions are not known)."""

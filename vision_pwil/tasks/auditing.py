@@ -12,6 +12,7 @@ from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing, read_json, write_json
 from vision_pwil.system.run import Run
+from vision_pwil.system.settings import restore
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.atoms import points_of, weighted
 from vision_pwil.tasks.comparison import Comparison
@@ -20,7 +21,7 @@ from vision_pwil.tasks.settings import ImitationConfig
 from vision_pwil.tasks.stage import TaskStage
 from vision_pwil.tcc.sampling import split
 from vision_pwil.verdict import behaviour
-from vision_pwil.verdict.audit import AuditReport, audit, audit_table, draw
+from vision_pwil.verdict.audit import AuditReport, BehaviourScore, audit, audit_table, draw
 
 AUDIT = "audit.json"
 
@@ -32,19 +33,28 @@ def check_reward(config: ImitationConfig, run: Run, demonstrations: Demonstratio
         report = audit_task(config, demonstrations, encoder)
         print(audit_table(report), report.sentence, sep="\n")
         write_audit(report, run.path)
-    if read_json(path)["verdict"] == "cannot rank":
+    if read_audit(run.path).verdict == "cannot rank":
         raise InputError(f"The reward cannot rank behaviour (see {path}): train another encoder, or give --no-audit.")
 
 
 def held_out_level(folder: Path) -> dict[str, float]:
     """What held-out demonstrations have, by the audit in a run directory: `return` and `w1`; empty without an audit."""
-    path = folder / AUDIT
-    if not path.exists():
+    if not (folder / AUDIT).exists():
         return {}
-    with parsing(path, "audit"):
-        scores = [score for score in read_json(path)["scores"] if score["expert"]]
-        names = {"return": "imitation_return", "w1": "w1"}
-        return {name: float(np.mean([score[key] for score in scores])) for name, key in names.items()}
+    scores = [score for score in read_audit(folder).scores if score.expert]
+    means = {"return": np.mean([s.imitation_return for s in scores]), "w1": np.mean([s.w1 for s in scores])}
+    return {name: float(mean) for name, mean in means.items()}
+
+
+def read_audit(folder: Path) -> AuditReport:
+    """The audit that a folder holds."""
+    with parsing(folder / AUDIT, "audit"):
+        content = read_json(folder / AUDIT)
+        report = AuditReport(**{**content, "scores": [restore(BehaviourScore, score) for score in content["scores"]]})
+        report.sentence  # noqa: B018  (raises where the file is not as it should be)
+        if not any(score.expert for score in report.scores):
+            raise InputError("it knows of no held-out demonstration: make it again.")
+        return report
 
 
 def write_audit(report: AuditReport, folder: Path) -> None:

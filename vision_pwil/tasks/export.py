@@ -1,19 +1,15 @@
 """A trained policy as files for other runtimes: ONNX, a description in JSON, and an example that runs it."""
 
-import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from vision_pwil.encoder import Encoder
-from vision_pwil.envs.flat import Bounds
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import replacing, write_json, write_text
+from vision_pwil.system.files import parsing, replacing, write_json, write_text
+from vision_pwil.tasks.actor import read_actor
 from vision_pwil.tasks.observation import Observation
-from vision_pwil.tasks.policy import describing, policy_file
 from vision_pwil.tasks.task import ENCODER
-from vision_pwil.training.snapshot import read_snapshot
 
 POLICY_FILE, ENCODER_FILE, METADATA, EXAMPLE_FILE = "policy.onnx", "encoder.onnx", "metadata.json", "example.py"
 EXAMPLE = '''"""Acts with policy.onnx. Needs onnxruntime and the numpy that comes with it, nothing else."""
@@ -54,29 +50,24 @@ def export(path: str | Path, out: str | Path) -> Path:
     policy.onnx takes the environment's own observation, flat, and t/T where the policy sees the time, and gives actions
     in the environment's own units. Where the policy sees pictures, encoder.onnx turns a frame into what it takes.
     """
-    graphs, file, out = _graphs(), policy_file(path), Path(out)
-    policy, about = read_snapshot(file)
-    with describing(path):
-        agent, observe = str(about["agent"]), Observation(**about["observation"])
-        action, parts = about["action"], [str(name) for name in about["parts"]]
-        bounds = Bounds(*(np.asarray(action[end], np.float32) for end in ("low", "high")))
-        metadata = {
-            "agent": agent,
-            "env": str(about["env"]),
-            "env_options": about["env_options"],
-            "trained_steps": int(about["step"]),
-            "horizon": observe.horizon,
-            "action_repeat": int(about["action_repeat"]),
-            "action": {**action, "dtype": "float32"},
-        }
-        sizes = input_sizes(observe, int(policy["weight0"].shape[0]))
-        if not len(bounds.low) == len(bounds.high) == math.prod(action["shape"]):
-            raise ValueError("its actions have other bounds than dimensions")
+    graphs, actor, out = _graphs(), read_actor(path), Path(out)
+    about, agent, observe, file = actor.about, actor.about.agent, actor.about.observation, actor.file
+    metadata = {
+        "agent": agent,
+        "env": about.env,
+        "env_options": about.env_options,
+        "trained_steps": about.step,
+        "horizon": observe.horizon,
+        "action_repeat": about.action_repeat,
+        "action": {**asdict(about.action), "dtype": "float32"},
+    }
+    with parsing(file, "policy of this package"):
+        sizes = input_sizes(observe, actor.size)
     if agent not in graphs.ACTIVATIONS:
         raise InputError(f"Policies of the agent {agent!r} cannot be exported, only {', '.join(graphs.ACTIVATIONS)}.")
     try:
-        bit, shape = observe.absorbing_bit, action["shape"]
-        models = {POLICY_FILE: graphs.policy_graph(policy, agent, sizes, bounds, shape, absorbing_bit=bit)}
+        bit, bounds, shape = observe.absorbing_bit, about.action.bounds, about.action.shape
+        models = {POLICY_FILE: graphs.policy_graph(actor.arrays, agent, sizes, bounds, shape, absorbing_bit=bit)}
     except graphs.BROKEN as error:
         raise InputError(f"{file} does not hold a policy's network ({error}): copy or train it again.") from None
     if observe.embedding:
@@ -89,7 +80,7 @@ def export(path: str | Path, out: str | Path) -> Path:
         "observation": {
             "size": sizes.get("observation", 0),
             "dtype": "float32",
-            "parts": parts,
+            "parts": about.parts,
             "dimensions": observe.proprioception if observe.embedding else None,
         },
     }
@@ -106,7 +97,7 @@ def input_sizes(observe: Observation, total: int) -> dict[str, int]:
     known = {"present": observe.embedding, "previous": observe.embedding, "time": int(observe.time)}
     seen = total - sum(known.values()) - observe.absorbing_bit
     if seen < 0 or (observe.embedding and seen != len(observe.proprioception)):
-        raise ValueError(f"its network takes {total} numbers, which is not what it sees")
+        raise InputError(f"its network takes {total} numbers, which is not what it sees.")
     order = ("present", "previous", "observation", "time")
     return {name: size for name in order if (size := {**known, "observation": seen}[name])}
 

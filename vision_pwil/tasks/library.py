@@ -69,7 +69,7 @@ def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies:
     if not config.env:
         if config.encoder is None or config.demos is None:
             raise InputError("Name an environment with --env, or videos and their encoder with --demos and --encoder.")
-        return audit_videos(config, read_videos(config.demos), Encoder.load(config.encoder), seed=seed)
+        return audit_videos(config, read_videos(config.demos, config.reading), Encoder.load(config.encoder), seed=seed)
     env = make_env(config)
     demonstrations = find_demonstrations(config, env)
     encoder = find_encoder(config, demonstrations) if config.task.compare == "frames" else None
@@ -88,8 +88,9 @@ def _of_state(choose: Choose, size: int) -> Choose:
 
 def _settings(env: str, **options: Any) -> ImitationConfig:
     """The settings that a command line with these options would have."""
-    names = ("agent", "recipe", "reward", "ablation")
-    deciding: dict[str, Any] = {name: options.pop(name) for name in names if name in options}
+    deciding: dict[str, Any] = {
+        name: options.pop(name) for name in ("agent", "recipe", "reward", "ablation") if name in options
+    }
     if options.get("demos") is not None:
         deciding["demos"] = Path(options["demos"])
     return changed(presets.defaults(Choice(env, **{"agent": "", **deciding})), options)

@@ -4,22 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vision_pwil.system.settings import Count, Settings, Whole
+
 
 @dataclass(frozen=True)
-class Observation:
+class Observation(Settings):
     """Turns an environment's state at a step into what the policy sees."""
 
-    horizon: int
+    horizon: Count
     time: bool = False
     """Add t/T."""
     absorbing_bit: bool = False
     """Add a bit that is 1 in the absorbing state only (DAC)."""
-    embedding: int = 0
+    embedding: Whole = 0
     """Numbers in an embedding; 0: the policy sees the state. Otherwise it sees embeddings of the present and of the
     previous decision's frame, and of the state only the robot's own part."""
-    proprioception: tuple[int, ...] = ()
+    proprioception: tuple[Whole, ...] = ()
     """Beside embeddings: the dimensions of the state that are the robot's own."""
-    interval: int = 1
+    interval: Count = 1
     """Steps between two decisions, and so between those frames."""
 
     def size(self, state_size: int) -> int:

@@ -7,18 +7,18 @@ from pathlib import Path
 import imageio.v3 as imageio
 import numpy as np
 
-from vision_pwil.agents import table
 from vision_pwil.envs.control import environment_seed, held
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.files import read_json, replacing, write_json
+from vision_pwil.system.files import parsing, read_json, replacing, write_json
 from vision_pwil.system.progress import progress
 from vision_pwil.system.run import BEST, EVALUATIONS, LATEST
+from vision_pwil.system.settings import restore
+from vision_pwil.tasks.actor import read_actor
 from vision_pwil.tasks.film import Film, film
-from vision_pwil.tasks.policy import describing
 from vision_pwil.tasks.task import Task
 from vision_pwil.training.evaluations import EVALUATION
 from vision_pwil.training.rollout import Trajectory
-from vision_pwil.training.snapshot import read_snapshot
+from vision_pwil.training.trainer import TrainingConfig
 
 
 class Playback:
@@ -29,10 +29,9 @@ class Playback:
         self.stage = self.task.stage()
         if not (run / policy).exists():
             raise InputError(f"{run / policy} is not there yet: it comes with the evaluations of the run.")
-        arrays, about = read_snapshot(run / policy)
-        with describing(run / policy):
-            act, repeat, self.step = table.find(about["agent"]).act, int(about["action_repeat"]), int(about["step"])
-        self._choose = held(lambda observation, _: act(arrays, observation), repeat)
+        actor = read_actor(run / policy)
+        self.step = actor.about.step
+        self._choose = held(lambda observation, _: actor(observation), actor.about.action_repeat)
 
     def play(self, index: int) -> Trajectory:
         """An evaluation episode."""
@@ -80,7 +79,7 @@ def evaluate(run: str | Path, episodes: int = 10, *, best: bool = False) -> Eval
         raise InputError(f"--episodes must be at least 1, not {episodes}.")
     run, policy = Path(run), BEST if best else LATEST
     playback = Playback(run, policy)
-    first = read_json(run / "config.json")["training"]["evaluation_episodes"] if best else 0
+    first = _evaluation_episodes(run) if best else 0
     indices = range(first, first + episodes)
     played = (playback.play(index) for index in progress(indices, "playing", unit="episode", leave=False))
     rows = [playback.stage.measure(trajectory) for trajectory in played]
@@ -88,6 +87,12 @@ def evaluate(run: str | Path, episodes: int = 10, *, best: bool = False) -> Eval
     summary = {"step": found.step, "episodes": episodes, "mean": found.mean, "deviation": found.deviation}
     write_json(found.file, summary)
     return found
+
+
+def _evaluation_episodes(run: Path) -> int:
+    """Episodes in each of a run's own evaluations."""
+    with parsing(run / "config.json", "configuration of a run"):
+        return restore(TrainingConfig, read_json(run / "config.json")["training"]).evaluation_episodes
 
 
 def film_run(run: Path, policy: str = LATEST, episodes: Iterable[int] = range(3)) -> Path:

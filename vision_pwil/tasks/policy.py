@@ -1,55 +1,49 @@
 """A trained policy at work in the environment's own units: observations in, actions out."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vision_pwil.agents import table
 from vision_pwil.envs.control import Choose, held
-from vision_pwil.envs.flat import Bounds, FlatEnv, flat_observation, require_registered
+from vision_pwil.envs.flat import FlatEnv, flat_observation, require_registered
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.run import LATEST
-from vision_pwil.tasks.observation import Observation
+from vision_pwil.tasks.actor import Actor, read_actor
 from vision_pwil.tasks.task import TaskConfig
-from vision_pwil.training.snapshot import read_snapshot
 
 Look = Callable[[], np.ndarray]
 """Gives the embedding of the present frame, to a policy that sees pictures."""
 
 
 def load_policy(path: str | Path, look: Look | None = None) -> Choose:
-    """A trained policy, from a run directory or a policy file: a function of the observation and the step.
+    """A trained policy, from a run directory, a policy file or by name: a function of the observation and the step.
 
     The observation is the environment's own, and so are the actions: `env.step(policy(observation, step))`. What a
     policy sees besides (the time, an absorbing bit) is added here; where actions are held, call it at every step. A
     policy that sees pictures takes them with `look`.
     """
-    choose = load_flat_policy(path, look)
-    _, about = read_snapshot(policy_file(path))
-    with describing(path):
-        bounds = Bounds(*(np.asarray(about["action"][end], np.float32) for end in ("low", "high")))
-        shape, parts = tuple(about["action"]["shape"]), [str(name) for name in about["parts"]]
+    actor = read_actor(path)
+    choose, action, parts = _flat(actor, look), actor.about.action, actor.about.parts
 
     def act(observation: Any, step: int) -> np.ndarray:
-        return np.reshape(bounds.to_env(choose(flat_observation(observation, parts), step)), shape)
+        return np.reshape(action.bounds.to_env(choose(flat_observation(observation, parts), step)), action.shape)
 
     return act
 
 
 def load_flat_policy(path: str | Path, look: Look | None = None) -> Choose:
     """The same as a function of the flat state, with actions in [-1, 1]."""
-    policy, about = read_snapshot(policy_file(path))
-    with describing(path):
-        kind, observe = table.find(about["agent"]), Observation(**about["observation"])
-        repeat = int(about["action_repeat"])
+    return _flat(read_actor(path), look)
+
+
+def _flat(actor: Actor, look: Look | None) -> Choose:
+    observe = actor.about.observation
     if observe.embedding and look is None:
-        raise InputError(f"The policy of {path} sees pictures: give `look`, which embeds the present frame.")
+        raise InputError(f"The policy of {actor.file} sees pictures: give `look`, which embeds the present frame.")
     embeddings: dict[int, np.ndarray] = {}
 
-    choose = held(lambda state, step: kind.act(policy, observe(state, step, embeddings)), repeat)
+    choose = held(lambda state, step: actor(observe(state, step, embeddings)), actor.about.action_repeat)
 
     def act(state: np.ndarray, step: int) -> np.ndarray:
         if look is not None and step % observe.interval == 0:
@@ -61,25 +55,8 @@ def load_flat_policy(path: str | Path, look: Look | None = None) -> Choose:
 
 def load_environment(path: str | Path) -> FlatEnv:
     """The environment that a policy was trained in; it must be registered already, since files are not trusted."""
-    _, about = read_snapshot(policy_file(path))
-    with describing(path):
-        options = TaskConfig(env_options=tuple(about["env_options"])).make_options
-        name, horizon = require_registered(str(about["env"])), int(about["observation"]["horizon"])
-    return FlatEnv(name, horizon, **options)
-
-
-@contextmanager
-def describing(path: str | Path) -> Iterator[None]:
-    """Make one sentence of what is missing in a policy's description of itself."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} does not say what its policy sees and does ({error}): train it again.") from None
-
-
-def policy_file(path: str | Path) -> Path:
-    """The file of a policy: itself, or the latest one of a run directory."""
-    path = Path(path)
-    return path / LATEST if path.is_dir() else path
+    about = read_actor(path).about
+    options = TaskConfig(env_options=about.env_options).make_options
+    env = FlatEnv(require_registered(about.env), about.observation.horizon, **options)
+    about.require(env)
+    return env

@@ -20,9 +20,9 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing, read_json, require_file, write_text
 from vision_pwil.system.mp4 import write_mp4
 from vision_pwil.system.run import Row, flatten, read_curve
-from vision_pwil.tasks.auditing import AUDIT
+from vision_pwil.tasks.auditing import AUDIT, read_audit
 from vision_pwil.tasks.scorecard import COLUMNS, SCORES
-from vision_pwil.verdict.audit import AuditReport, BehaviourScore
+from vision_pwil.verdict.audit import AuditReport
 
 PAGE = "report.html"
 LARGEST = 64 * 2**20
@@ -89,7 +89,7 @@ def _training(folder: Path, demonstrations: Demonstrations | None) -> Iterator[s
     about = [(name, config[name]) for name in ("env", "agent", "recipe", "reward") if isinstance(config.get(name), str)]
     if about:
         yield page.table([name for name, _ in about], [[value for _, value in about]])
-    audit = _read_audit(folder) if (folder / AUDIT).exists() else None
+    audit = read_audit(folder) if (folder / AUDIT).exists() else None
     if (folder / "curve.csv").exists():
         curve = read_curve(folder)
         yield page.heading("Learning curves")
@@ -129,17 +129,6 @@ def _curves(curve: list[Row], audit: AuditReport | None) -> Iterator[str]:
             levels = {"held-out demonstrations": float(np.mean(known))} if known else {}
         lines = {each: [(row[along], row[each]) for row in curve] for each in together}
         yield page.chart(lines, along, levels=levels)
-
-
-def _read_audit(folder: Path) -> AuditReport:
-    path = folder / AUDIT
-    with parsing(path, "audit"):
-        content = read_json(path)
-        report = AuditReport(**{**content, "scores": [BehaviourScore(**score) for score in content["scores"]]})
-        report.sentence  # noqa: B018  (raises where the file is not as it should be)
-        for score in report.scores:
-            float(score.imitation_return + score.w1)
-        return report
 
 
 def _films(folder: Path, demonstrations: Demonstrations | None) -> Iterator[str]:

@@ -13,6 +13,7 @@ from vision_pwil.envs.flat import FlatEnv, require_registered
 from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.files import parsing
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Whole, restore
 from vision_pwil.tasks.atoms import Atoms, Compare, Ending
 from vision_pwil.tasks.observation import Observation
@@ -196,24 +197,13 @@ class Task:
         if not path.exists():
             raise InputError(f"{folder} is not the directory of a training run: it has no {TASK}.")
         arrays, plain = checkpoint.load(path)
-        try:
-            config = plain["config"]
-            task = cls(
+        with parsing(path, "task of this package"):
+            config = restore(TaskConfig, plain["config"])
+            return cls(
                 require_registered(str(plain["env"])),
                 str(plain["reward"]),
-                restore(TaskConfig, config),
-                Atoms(**{name: array.numpy() for name, array in arrays.items()}) if arrays else None,
-                Encoder.load(folder / ENCODER) if config["compare"] == "frames" else None,
+                config,
+                Atoms(**{name: array.numpy() for name, array in arrays.items()}).checked() if arrays else None,
+                Encoder.load(folder / ENCODER) if config.compare == "frames" else None,
                 bool(plain["absorbing_bit"]),
             )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path} is not a task of this package ({error}): copy or train it again.") from None
-        task.check()
-        return task
-
-    def check(self) -> None:
-        """Raise one clear sentence where points and weights do not fit together."""
-        if self.atoms is not None and (
-            self.atoms.points.ndim != 2 or len(self.atoms.points) != len(self.atoms.weights)
-        ):
-            raise InputError("The task's points and weights do not fit together: the file is damaged.")

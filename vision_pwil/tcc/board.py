@@ -24,7 +24,7 @@ def write_alignment(writer: "SummaryWriter", videos: Videos, embedded: Videos, s
     for i, j in list(pairwise(range(len(videos))))[:_PAIRS]:
         strip = pictures.strip(videos[i], videos[j], nearest(embedded[i], embedded[j]))
         writer.add_image(f"alignment/{i}-{j}", strip, step, dataformats="HWC")
-        figure = pictures.distances(embedded[i], embedded[j], f"validation videos {i} and {j}")
+        figure = pictures.distances(embedded[i], embedded[j], f"videos {i} and {j}")
         writer.add_figure(f"distances/{i}-{j}", figure, step, close=False)
 
 

@@ -7,6 +7,7 @@ import csv
 from dataclasses import replace
 from statistics import mean, stdev
 
+from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
 from vision_pwil.system.run import Row
 from vision_pwil.tcc import pictures
@@ -21,8 +22,11 @@ def crossvalidate(config: TrainConfig) -> list[dict[str, float | str]]:
     """Train on every fold; one row each. "Last" is the encoder after the last update, which no video chose."""
     rows: list[dict[str, float | str]] = []
     curves: dict[str, list[Row]] = {}
-    demonstrations = read_videos(config.demos)
-    for fold in range(len(demonstrations) // (config.validation or held_out_count(len(demonstrations)))):
+    demonstrations = read_videos(config.demos, config.reading)
+    size = config.validation or held_out_count(len(demonstrations))
+    if size == 0:
+        raise InputError(f"Folds need four videos or more, and {config.demos} has {len(demonstrations)}.")
+    for fold in range(len(demonstrations) // size):
         session = train(replace(config, fold=fold, out=config.out / f"fold-{fold}"), demonstrations)
         best, last = session.best, session.rows[-1]
         assert best is not None  # a session that ended has measured tau

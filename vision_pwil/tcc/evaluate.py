@@ -1,12 +1,13 @@
 """Tau of a saved encoder, and pictures of its alignment: `vision-pwil encoder evaluate --encoder ...`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 
 import imageio.v3 as imageio
 import numpy as np
 
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.encoder import Encoder
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
@@ -28,6 +29,7 @@ class EvaluateConfig:
     """Folder for the pictures."""
     pairs: int = 4
     """How many ordered pairs of held-out videos get a strip of matched frames and a picture of their distances."""
+    reading: Options = field(default_factory=Options)
 
 
 def evaluate(config: EvaluateConfig) -> dict[str, float]:
@@ -36,7 +38,7 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
     Which videos were held out is known only for the demonstrations the encoder was trained on; of others, all are.
     """
     encoder = Encoder.load(config.encoder)
-    demonstrations = read_videos(config.demos)
+    demonstrations = read_videos(config.demos, config.reading)
     trained_on, rendered = encoder.provenance.render_fingerprint, demonstrations.render_fingerprint
     if trained_on != rendered:
         raise InputError(
@@ -46,16 +48,16 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
     videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
     embedded = [encoder.embed(video) for video in progress(videos, desc="embedding", unit="video", leave=False)]
     known = encoder.provenance.demonstrations == demonstrations.identity
-    held_out = list(encoder.provenance.validation) if known else list(range(len(videos)))
-    parts = {"all": list(range(len(videos))), "held out": held_out}
-    if known:
-        parts["training"] = [i for i in parts["all"] if i not in held_out]
+    every = list(range(len(videos)))
+    held_out = list(encoder.provenance.validation) if known else every
+    parts = {"all": every, "held out": held_out, "training": [i for i in every if i not in held_out]}
     taus = {}
-    for name, part in parts.items():
+    for name, part in ((name, part) for name, part in parts.items() if part):
         matrix = tau_matrix([embedded[i] for i in part])
         taus[name] = float(np.nanmean(matrix))
         pictures.save(pictures.taus(matrix, part), config.out / f"tau_{name.replace(' ', '_')}.png")
-    for i, j in list(permutations(held_out, 2))[:: max(1, len(held_out) - 1)][: config.pairs]:
+    drawn = held_out or every
+    for i, j in list(permutations(drawn, 2))[:: max(1, len(drawn) - 1)][: config.pairs]:
         match = nearest(embedded[i], embedded[j])
         with replacing(config.out / f"strip_{i}_{j}.png") as temporary:
             imageio.imwrite(temporary, pictures.strip(videos[i], videos[j], match))

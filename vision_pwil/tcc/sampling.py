@@ -32,13 +32,18 @@ class VideoBatch(NamedTuple):
 
 
 def held_out_count(count: int) -> int:
-    """Videos to hold out of `count`: one in five, and at least two."""
-    return max(2, count // 5)
+    """Videos to hold out of `count`: one in five, and at least two; none of fewer than four."""
+    return max(2, count // 5) if count >= 4 else 0
 
 
 def split(count: int, validation: int | None, fold: int, seed: int) -> tuple[list[int], list[int]]:
-    """Training and validation indices: fold k of a seeded shuffle holds out its k-th `validation` videos."""
+    """Training and validation indices: fold k of a seeded shuffle holds out its k-th `validation` videos.
+
+    Tau is measured between two videos, so each part has two or more; of two or three videos, all are for training.
+    """
     validation = held_out_count(count) if validation is None else validation
+    if validation == 0 and count >= 2 and fold == 0:
+        return [*range(count)], []
     if validation < 2 or count - validation < 2:
         raise InputError(
             f"Of {count} videos, {validation} cannot be held out: training and validation need two videos each or more."

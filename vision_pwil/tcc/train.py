@@ -5,6 +5,7 @@ Works on any demonstrations with frames (a folder of videos too); those of the d
 TensorBoard events, and a checkpoint from which the same command goes on, bit for bit, after an interruption.
 """
 
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import torch
 import tyro
 
 from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.encoder import Provenance
 from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.board import open_writer
@@ -36,7 +38,6 @@ from vision_pwil.tcc.videos import read_videos, require_videos
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
-_COLUMNS = ("updates", "tau_train", "tau_validation", "seconds")  # of the curve
 _LOG_EVERY = 20  # updates between two points of the loss
 # Median distance from a held-out frame to the nearest training frame, in the encoder that is kept. TCC leaves the scale
 # of an embedding open; at this one the paper's beta of 1 gives an expert about half of the largest reward: the frames
@@ -52,12 +53,14 @@ class TrainConfig(Settings):
     """Demonstrations: any format that `vision-pwil demonstrations inspect` reads, a folder of videos among them."""
     out: Path
     """Folder of the run; a run that is there already goes on."""
+    reading: Options = field(default_factory=Options)
     recipe: Literal["default", "paper"] = "default"
     """Where the settings start from; each of them may be changed beside it."""
     settings: Recipe = field(default_factory=Recipe)
     """The recipe's settings."""
     validation: Count | None = None
-    """Videos held out to select the encoder; by default one in five, as in the paper (5 of 25), and at least 2."""
+    """Videos held out to select the encoder; by default one in five, as in the paper (5 of 25), and at least 2. Of two
+    or three videos none is held out, and the last encoder is kept."""
     fold: Whole = 0
     """Which part of the shuffled videos is held out: 0 to 4 with 5 of 25."""
     iteration: Count = 1_000
@@ -85,12 +88,19 @@ class Session:
             tensors, values = checkpoint.load(folder.checkpoint)
             with parsing(folder.checkpoint, "checkpoint of this run"):
                 self.learner.load(tensors, int(values["updates"]))
-                self.rows = [{name: row[name] + 0 for name in _COLUMNS} for row in values["rows"]]
+                self.rows = [{name: row[name] + 0 for name in self._columns} for row in values["rows"]]
                 self.seconds = float(values["seconds"])
 
     @property
+    def _columns(self) -> tuple[str, ...]:
+        """Of the curve."""
+        return ("updates", "tau_train", *(["tau_validation"] if self.held_out else []), "seconds")
+
+    @property
     def best(self) -> Row | None:
-        """The iteration with the highest validation tau, the first of equals."""
+        """The iteration with the highest validation tau, the first of equals; the last one where none is held out."""
+        if not self.held_out:
+            return self.rows[-1] if self.rows else None
         return max(self.rows, key=lambda row: row["tau_validation"], default=None)
 
     @property
@@ -121,25 +131,28 @@ class Session:
                     if learner.updates % self.config.iteration == 0 or learner.updates == last:
                         row = self._measure(writer)
                         self._save()
-                        bar.set_postfix_str(f"tau {row['tau_train']:.3f} train, {row['tau_validation']:.3f} validation")
+                        bar.set_postfix_str(taus(row))
             if not self.finished:
                 self._save()
                 raise Interrupted(f"Saved after {learner.updates} updates; the same command goes on.")
 
     def _measure(self, writer: "SummaryWriter") -> Row:
-        updates, before = self.learner.updates, self.best
+        updates = self.learner.updates
         embedded = [self.learner.product.embed(video) for video in self.videos]
-        train, validation = (kendall_tau([embedded[i] for i in part]) for part in (self.training, self.held_out))
-        row = dict(zip(_COLUMNS, (updates, train, validation, round(self.seconds, 1)), strict=True))
+        parts = [part for part in (self.training, self.held_out) if part]
+        measured = [kendall_tau([embedded[i] for i in part]) for part in parts]
+        row = dict(zip(self._columns, (updates, *measured, round(self.seconds, 1)), strict=True))
         self.rows.append(row)
-        writer.add_scalar("tau/train", train, updates)
-        writer.add_scalar("tau/validation", validation, updates)
-        held_out = [self.videos[i] for i in self.held_out], [embedded[i] for i in self.held_out]
-        write_alignment(writer, *held_out, updates)
-        if before is None or validation > before["tau_validation"]:
-            unit = typical_distance(held_out[1], [embedded[i] for i in self.training])
+        for name, tau in zip(("tau/train", "tau/validation"), measured, strict=False):
+            writer.add_scalar(name, tau, updates)
+        shown = [self.videos[i] for i in parts[-1]], [embedded[i] for i in parts[-1]]
+        write_alignment(writer, *shown, updates)
+        if self.best is row:
+            judged = self.held_out or self.training[:1]  # where none is held out, one stands for a new video
+            others = [embedded[i] for i in self.training if i not in judged]
+            unit = typical_distance([embedded[i] for i in judged], others)
             self._keep(row, _TYPICAL_DISTANCE / unit if unit else 1.0)
-            write_projector(writer, *held_out, updates)
+            write_projector(writer, *shown, updates)
         return row
 
     def _keep(self, row: Row, scale: float) -> None:
@@ -149,7 +162,7 @@ class Session:
             demonstrations=self.demonstrations.identity,
             validation=tuple(self.held_out),
             tau_train=row["tau_train"],
-            tau_validation=row["tau_validation"],
+            tau_validation=row.get("tau_validation"),
             updates=self.learner.updates,
             settings=asdict(self.config.settings),
         )
@@ -168,7 +181,7 @@ def train(config: TrainConfig, demonstrations: Demonstrations | None = None) -> 
     keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    demonstrations = demonstrations or read_videos(config.demos)
+    demonstrations = demonstrations or read_videos(config.demos, config.reading)
     require_videos(demonstrations)
     decisive = {
         "demonstrations": demonstrations.checksum,
@@ -182,15 +195,23 @@ def train(config: TrainConfig, demonstrations: Demonstrations | None = None) -> 
     return session
 
 
+def taus(row: Row) -> str:
+    """What was measured, in words."""
+    if "tau_validation" in row:
+        return f"validation tau {row['tau_validation']:.3f} (train {row['tau_train']:.3f})"
+    return f"training tau {row['tau_train']:.3f} (no video is held out)"
+
+
 def describe(session: Session) -> str:
     """Where the outcome lies, and how to look at it."""
     best, out = session.best, session.folder.path
     assert best is not None  # a session that ended has measured tau
+    shown = ("--demos", str(session.config.demos), *session.config.reading.words())
+    look = ("vision-pwil", "encoder", "evaluate", "--encoder", str(session.encoder_path), *shown)
     return (
-        f"Finished: validation tau {best['tau_validation']:.3f} (train {best['tau_train']:.3f}) after"
-        f" {best['updates']:.0f} updates in {session.encoder_path}.\n"
-        f"See the alignment: vision-pwil encoder evaluate --encoder {session.encoder_path}"
-        f" --demos {session.config.demos} --out {out / 'alignment'}\nSee the run: tensorboard --logdir {out}"
+        f"Finished: {taus(best)} after {best['updates']:.0f} updates in {session.encoder_path}.\n"
+        f"See the alignment: {shlex.join((*look, '--out', str(out / 'alignment')))}\n"
+        f"See the run: {shlex.join(('tensorboard', '--logdir', str(out)))}"
     )
 
 

@@ -1,15 +1,17 @@
 """Videos to learn from: demonstrations with frames, rendered first where they are the door's without frames."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from vision_pwil.demonstrations import Demonstrations, read
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.encoder import SMALLEST
 from vision_pwil.system.errors import InputError
 
 
-def read_videos(path: str | Path) -> Demonstrations:
+def read_videos(path: str | Path, reading: Options) -> Demonstrations:
     """Demonstrations whose every episode has two or more frames."""
-    demonstrations = read(path)
+    demonstrations = read(path, **asdict(reading))
     if not demonstrations.has("frames"):
         if not demonstrations.has("initial_state"):
             raise InputError(f"{path} has no frames, nor initial states from which the door's could be rendered.")

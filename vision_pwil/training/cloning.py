@@ -39,7 +39,16 @@ def clone(
     replay.add(Transitions(states, actions, nothing, nothing, states))
     board = Board(run.events, 0)
     about = {"agent": agent.name, "action_repeat": 1, **about}
-    evaluations = Evaluations(run, board, task=task, act=act, about=about, episodes=config.evaluation_episodes, step=0)
+    evaluations = Evaluations(
+        run,
+        board,
+        task=task,
+        act=act,
+        about=about,
+        episodes=config.evaluation_episodes,
+        step=0,
+        like=agent.policy(),
+    )
     try:
         with asked_to_stop() as stop:
             evaluations.owe(0, agent.policy())

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from vision_pwil.agents.protocol import Act, Policy
+from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board, gif
-from vision_pwil.system.files import replacing
+from vision_pwil.system.files import parsing, replacing
 from vision_pwil.system.run import Row, Run
 from vision_pwil.training.rollout import Assess, Assessment, Playable
 from vision_pwil.training.snapshot import read_snapshot, write_snapshot
@@ -30,10 +32,10 @@ def conclude(run: Run, finished: bool) -> tuple[Row, Row] | None:
 class Evaluations:
     """The learning curve, and the evaluations still owed to it.
 
-    Each plays `task` from a policy that says of itself what stands in `about`. `level` is what held-out demonstrations
-    have of the same numbers, drawn beside them. Training never waits for an evaluation and does not depend on one. A
-    killed run finds those that it owed by their policies in the run directory; what lies beyond `step`, where the run
-    goes on, will come again and is dropped.
+    Each plays `task` from a policy, made as `like` is, that says of itself what stands in `about`. `level` is what
+    held-out demonstrations have of the same numbers, drawn beside them. Training never waits for an evaluation and does
+    not depend on one. A killed run finds those that it owed by their policies in the run directory; what lies beyond
+    `step`, where the run goes on, will come again and is dropped.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Evaluations:
         about: Mapping[str, Any],
         episodes: int,
         step: int,
+        like: Policy,
         level: Mapping[str, float] | None = None,
     ) -> None:
         self.run, self.board, self.episodes, self.about, self.level = run, board, episodes, about, level or {}
@@ -54,7 +57,7 @@ class Evaluations:
         for path in self._owed():
             if int(path.stem) > step or int(path.stem) in done:
                 path.unlink()
-        self._worker = Worker(task, act)
+        self._worker, self._like = Worker(task, act), _tensors(like)
         self._running: Path | None = None
 
     def owe(self, step: int, policy: Policy) -> None:
@@ -70,6 +73,8 @@ class Evaluations:
         if not self._running and (owed := self._owed()):
             self._running = owed[0]
             policy, _ = read_snapshot(self._running)
+            with parsing(self._running, "policy of this run"):
+                checkpoint.require_alike(_tensors(policy), self._like)
             seeds = [(0, EVALUATION, index) for index in range(self.episodes)]
             self._worker.send(Assess(policy, seeds, self.about["action_repeat"]))
 
@@ -85,7 +90,7 @@ class Evaluations:
         self._worker.close()
 
     def _owed(self) -> list[Path]:
-        return sorted(self.run.pending.glob("*.safetensors"))
+        return sorted(path for path in self.run.pending.glob("*.safetensors") if path.stem.isdecimal())
 
     def _take(self, evaluation: Assessment, path: Path) -> None:
         step, saved = int(path.stem), path.read_bytes()
@@ -106,3 +111,7 @@ class Evaluations:
                 temporary.write_bytes(saved)
         self.run.write_curve(self.curve)
         path.unlink()
+
+
+def _tensors(policy: Policy) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(np.asarray(array)) for name, array in policy.items()}

@@ -157,6 +157,6 @@ def _segments(folder: Path) -> dict[Path, tuple[int, int]]:
     result = {}
     for path in folder.glob("*-*.safetensors"):
         start, _, end = path.stem.partition("-")
-        if start.isdigit() and end.isdigit():
+        if start.isdecimal() and end.isdecimal():
             result[path] = (int(start), int(end))
     return result

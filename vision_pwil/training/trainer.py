@@ -9,7 +9,7 @@ nothing that trains waits for them or depends on them.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from threading import Event
 from typing import Any
 
@@ -24,7 +24,7 @@ from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Run
-from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share, Whole
+from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share, Whole, restore
 from vision_pwil.system.threads import use_threads
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, n_step_transitions
@@ -76,6 +76,22 @@ class TrainingConfig(Settings):
 
 FREE = ("training.steps", "training.checkpoint_seconds")
 """Settings that may change when a run is continued."""
+
+
+@dataclass(frozen=True)
+class Place(Settings):
+    """Where a run is: what its checkpoint says beside the agent's tensors."""
+
+    step: Whole
+    """Environment steps played."""
+    episode: Whole
+    """Episodes played."""
+    updates: Whole
+    """Updates done."""
+    replay: Whole
+    """Transitions ever added to the replay."""
+    sampling: dict[str, Any]
+    """State of the generator that draws minibatches."""
 
 
 class Diverged(InputError):
@@ -136,6 +152,7 @@ class Trainer:
             about=self.about,
             episodes=self.config.evaluation_episodes,
             step=self.step,
+            like=self.agent.policy(),
             level=self.level,
         )
         bar = progress(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05)
@@ -234,22 +251,18 @@ class Trainer:
     def _save(self) -> None:
         started = time.monotonic()
         self.replay.save(self.run.replay)
-        values = {
-            "step": self.step,
-            "episode": self.episode,
-            "updates": self.updates,
-            "replay": self.replay.count,
-            "sampling": self.replay.rng.bit_generator.state,
-        }
-        checkpoint.save(self.run.checkpoint, self.agent.state_dict(), values)
+        sampling = dict(self.replay.rng.bit_generator.state)
+        place = Place(self.step, self.episode, self.updates, self.replay.count, sampling)
+        checkpoint.save(self.run.checkpoint, self.agent.state_dict(), asdict(place))
         self.board.scalars("perf", {"checkpoint_seconds": time.monotonic() - started}, self.step)
         self.board.flush()
 
     def _load(self) -> None:
         tensors, values = checkpoint.load(self.run.checkpoint)
         with parsing(self.run.checkpoint, "checkpoint of this run"):
+            checkpoint.require_alike(tensors, self.agent.state_dict())
             self.agent.load_state_dict(tensors)
-            names = ("step", "episode", "updates", "replay")
-            self.step, self.episode, self.updates, count = (int(values[name]) for name in names)
-            self.replay.rng.bit_generator.state = values["sampling"]
-        self.replay.load(self.run.replay, count)
+            place = restore(Place, values)
+            self.step, self.episode, self.updates = place.step, place.episode, place.updates
+            self.replay.rng.bit_generator.state = place.sampling
+        self.replay.load(self.run.replay, place.replay)

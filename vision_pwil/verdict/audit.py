@@ -15,6 +15,7 @@ import numpy as np
 
 from vision_pwil.system.files import replacing
 from vision_pwil.system.progress import progress
+from vision_pwil.system.settings import Settings
 from vision_pwil.system.table import table
 from vision_pwil.verdict.behaviour import FRACTIONS, FROZEN, OPEN_LOOP, PANTOMIME, POLICY, REVERSED, Behaviour, Scorer
 
@@ -23,7 +24,7 @@ SEPARATION, SPEARMAN = 1.5, 0.9
 
 
 @dataclass(frozen=True)
-class BehaviourScore:
+class BehaviourScore(Settings):
     """What the reward says of one behaviour."""
 
     group: str

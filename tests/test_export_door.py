@@ -1,0 +1,90 @@
+"""A run of the door, exported: in onnxruntime its policy plays as it does here; policies by name and by file."""
+
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+
+from vision_pwil.door_env import ENV_ID, SETTINGS
+from vision_pwil.encoder import Encoder, Provenance
+from vision_pwil.envs.record import record
+from vision_pwil.tasks import policy as policies
+from vision_pwil.tasks.policy import load_policy
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+from vision_pwil.commands import export as command
+
+HORIZON = 24
+
+
+@pytest.fixture(scope="module", params=["state", "embedding"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A very short training with an encoder of random weights, whose policy sees the state, or pictures."""
+    folder = tmp_path_factory.mktemp(request.param)
+    rng = np.random.default_rng(0)
+    env = gym.make(ENV_ID, max_episode_steps=20)
+    record(lambda observation, step: rng.uniform(-1, 1, 28), env, episodes=4, seed=0).save(folder / "random.demos")
+    torch.manual_seed(0)
+    encoder = Encoder()
+    encoder.provenance = Provenance(render_fingerprint=SETTINGS.fingerprint)
+    encoder.save(folder / "encoder.safetensors")
+    options = [
+        *("--demos", folder / "random.demos", "--encoder", folder / "encoder.safetensors", "--run", folder / "run"),
+        *("--observe", request.param, "--horizon", HORIZON, "--steps", 150, "--random-steps", 50, "--batch-size", 32),
+        *("--evaluation-interval", 150, "--evaluation-episodes", 1, "--no-audit", "--no-video", "--ending", "last"),
+    ]
+    subprocess.run([sys.executable, "-m", "vision_pwil.train_door", *map(str, options)], check=True)
+    return folder / "run"
+
+
+def test_the_exported_policy_plays_the_door_as_the_package_does(run: Path) -> None:
+    command.main([str(run)])
+    about = json.loads((run / "export" / "metadata.json").read_text())
+    act = runpy.run_path(str(run / "export" / "example.py"))["act"]
+    env = gym.make(ENV_ID, render_mode="rgb_array")
+    observation, _ = env.reset(seed=5)
+    encoder, frame = Encoder.load(run / "encoder.safetensors"), np.zeros(())
+    sees = "frames" in about
+    assert sees == (about["files"] == ["policy.onnx", "encoder.onnx"]) == (run.parent.name.startswith("embedding"))
+    assert (about["observation"]["dimensions"] is not None) == sees
+    chooses = load_policy(run, (lambda: encoder.embed(frame[None])[0]) if sees else None)
+    played = []
+    for step in range(HORIZON):
+        frame = env.render() if sees else None
+        wanted = chooses(observation, step)
+        seen = observation[about["observation"]["dimensions"]] if sees else observation
+        np.testing.assert_allclose(act(seen, step, frame), wanted, rtol=0, atol=1e-5)
+        observation, *_ = env.step(wanted)
+        played.append(wanted)
+    assert np.ptp(played, axis=0).max() > 1e-3  # a hundred times what may differ
+
+
+def test_a_policy_is_exported_by_its_file_and_by_name(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Away from its run; that of a policy that sees pictures needs the encoder beside it."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("policy.safetensors", "encoder.safetensors"):
+        (tmp_path / name).write_bytes((run / name).read_bytes())
+    command.main(["policy.safetensors"])
+    command.main([str(run), "--out", "of-run"])
+    same = [(tmp_path / folder / "policy.onnx").read_bytes() for folder in ("policy-export", "of-run")]
+    assert same[0] == same[1]
+    monkeypatch.setattr(policies, "ASSETS", tmp_path)
+    (tmp_path / "policy.safetensors").rename(tmp_path / "mine-policy.safetensors")
+    for _ in range(2):  # what it wrote is not taken for a run of that name
+        command.main(["mine"])
+    assert (tmp_path / "mine-export" / "policy.onnx").read_bytes() == same[0]
+    with pytest.raises(SystemExit):
+        command.main(["yours"])
+    assert "yours" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main(["mine.safetensors", "--best"])
+    assert "--best chooses among the policies of a run" in capsys.readouterr().err
