@@ -33,8 +33,8 @@ from vision_pwil.tasks.views import check_views
 
 DOCS = pages.ROOT / "docs"
 SMALL = {"steps": 120, "random_steps": 60, "batch_size": 8, "hidden": (8,), "evaluation_interval": 80}
-SMALL |= {"evaluation_episodes": 1, "audit": False, "video": False}
-PENDULUM = "Pendulum-v1"  # draws itself, 200 steps
+SMALL |= {"evaluation_episodes": 1, "horizon": 40, "audit": False, "video": False}
+PENDULUM = "Pendulum-v1"  # draws itself
 
 
 class Blind(gym.Env):
@@ -127,8 +127,8 @@ def test_a_policy_that_sees_embeddings_is_trained(tmp_path, pendulums) -> None:
     Encoder().save(tmp_path / "encoder.safetensors")
     line = (
         f"train --env {PENDULUM} --demos {pendulums} --encoder {tmp_path}/encoder.safetensors --run {tmp_path}/run "
-        "--observe embedding --proprioception 2 --steps 600 --random-steps 400 --batch-size 8 --hidden 8 "
-        "--evaluation-interval 400 --evaluation-episodes 1 --no-audit"
+        "--observe embedding --proprioception 2 --horizon 40 --steps 120 --random-steps 60 --batch-size 8 --hidden 8 "
+        "--evaluation-interval 80 --evaluation-episodes 1 --no-audit"
     )
     done = command(line)
     assert done.returncode == 0, done.stderr

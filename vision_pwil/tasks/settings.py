@@ -73,7 +73,7 @@ class ImitationConfig(Choice):
                 "Subsampled demonstrations have no absorbing end and no times: leave --subsample at 1, or give "
                 "--ending none and --pace 0."
             )
-        if self.reading.fit != "crop" and self.task.compare == "frames":
+        if self.env and self.reading.fit != "crop" and self.task.compare == "frames":
             raise InputError(
                 f"The camera sees the middle of the environment's picture, so of videos the middle is taken, too, and "
                 f"--fit {self.reading.fit} would show something else: leave it out, or cut the videos beforehand."
