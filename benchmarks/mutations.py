@@ -46,6 +46,8 @@ class Format(NamedTuple):
     checked: bool
     damage: Callable[[Path, np.random.Generator], None] = lambda path, rng: damage(path, rng)
     """Of one of its files."""
+    turns: int = 5
+    """How often it comes in a round of all formats: reading a whole run by every command takes a hundred times longer."""
 
 
 def _episode(length: int = 5) -> Episode:
@@ -169,8 +171,8 @@ FORMATS = {
     "summary.json": Format(_record, read_json, checked=True),
     "audit.json": Format(_record, read_json, checked=True),
     "curve.csv": Format(_curve, lambda path: read_curve(path.parent), checked=True),
-    "run": Format(_run, _give, checked=True),
-    "gift": Format(_run, _give, checked=False, damage=gifts.spoil),
+    "run": Format(_run, _give, checked=True, turns=1),
+    "gift": Format(_run, _give, checked=False, damage=gifts.spoil, turns=1),
 }
 
 
@@ -292,8 +294,10 @@ def run(count: int, seed: int, files: tuple[Path, ...], done: set[tuple[str, int
     sources = {**dict.fromkeys(FORMATS), **{path.name: path for path in files}}
     reader = Reader()
     try:
-        for position, (name, source) in enumerate(sources.items()):
-            numbers = [index for index in range(position, count, len(sources)) if (name, index) not in done]
+        round_of_all = [name for name in sources for _ in range(FORMATS.get(name, PLAIN).turns)]
+        for name, source in sources.items():
+            turns = (index for index in range(count) if round_of_all[index % len(round_of_all)] == name)
+            numbers = [index for index in turns if (name, index) not in done]
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / name
                 if source is None:

@@ -18,8 +18,8 @@ def reader():
 
 
 def test_a_sample_has_no_fault():
-    records = list(mutations.run(48, 0, (), {("own.demos", 0)}))
-    assert len(records) == 47 and len({record["format"] for record in records}) == len(mutations.FORMATS)
+    records = list(mutations.run(90, 0, (), {("own.demos", 0)}))
+    assert len(records) == 89 and len({record["format"] for record in records}) == len(mutations.FORMATS)
     assert [record for record in records if record["outcome"] in mutations.FAULTS] == []
     assert [record for record in records if record["outcome"] == "sentence"]
 

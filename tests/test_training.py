@@ -23,7 +23,7 @@ from vision_pwil.system.run import Run, read_curve
 from vision_pwil.training import worker as worker_module
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.rollout import Collect
-from vision_pwil.training.snapshot import read_snapshot
+from vision_pwil.training.snapshot import read_snapshot, write_snapshot
 from vision_pwil.training.trainer import Diverged
 from vision_pwil.training.worker import Worker
 
@@ -78,7 +78,8 @@ def test_the_policy_with_the_highest_return_is_kept(tmp_path):
     def evaluated(run: Run, actions: dict[int, float]) -> None:
         board = Board(run.events, 0)
         about = {"agent": "toy", "action_repeat": 1}
-        evaluations = Evaluations(run, board, task=ToyTask(), act=constant, about=about, episodes=2, step=100)
+        common = {"task": ToyTask(), "act": constant, "about": about, "like": {"action": np.zeros(1, np.float32)}}
+        evaluations = Evaluations(run, board, **common, episodes=2, step=100)
         for step, action in actions.items():
             evaluations.owe(step, {"action": np.array([action], np.float32)})
         evaluations.finish(lambda: False)
@@ -110,6 +111,17 @@ def test_tensorboard_files_read_back(whole):
     moving = events.Images("eval/rollout")[0].encoded_image_string
     assert moving[:6] == b"GIF89a"
     assert sorted(path.name for path in (whole / "videos").iterdir())[0] == "000000000.gif"
+
+
+def test_a_foreign_policy_among_those_owed_is_refused(tmp_path):
+    with Run(tmp_path, {}) as run:
+        write_snapshot(run.pending / "000000000010.safetensors", {"action": np.zeros((2, 0), np.float64)}, {})
+        like = {"action": np.zeros(1, np.float32)}
+        common = {"task": ToyTask(), "act": constant, "about": {"action_repeat": 1}, "like": like}
+        evaluations = Evaluations(run, Board(run.events, 0), **common, episodes=2, step=100)
+        with pytest.raises(InputError, match=r"000000000010\.safetensors: its 'action' is not what it has to be"):
+            evaluations.turn()
+        evaluations.close()
 
 
 def test_killed_at_random_moments_it_ends_in_the_same_weights(whole, tmp_path):
