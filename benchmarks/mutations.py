@@ -47,7 +47,7 @@ class Format(NamedTuple):
     damage: Callable[[Path, np.random.Generator], None] = lambda path, rng: damage(path, rng)
     """Of one of its files."""
     turns: int = 5
-    """How often it comes in a round of all formats: reading a whole run by every command takes a hundred times longer."""
+    """How often it comes in a round of all formats: over a run, commands take far longer than over a file."""
 
 
 def _episode(length: int = 5) -> Episode:

@@ -16,7 +16,7 @@ import tyro
 from tqdm import tqdm
 
 from benchmarks import kills, mutations
-from benchmarks.report import write_report
+from benchmarks.report import commit, write_report
 from vision_pwil.system import cli
 from vision_pwil.system.settings import Settings, Whole
 from vision_pwil.system.table import table
@@ -46,13 +46,13 @@ def kept(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def keep(path: Path, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Append records as they come."""
+def keep(path: Path, records: Iterable[dict[str, Any]], at: str) -> Iterator[dict[str, Any]]:
+    """Append records as they come, each with the commit that it was made at."""
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = "".join(f"{json.dumps(record)}\n" for record in kept(path))
     path.write_text(whole)
     with path.open("a", buffering=1) as file:
-        for record in records:
+        for record in ({**each, "commit": at} for each in records):
             file.write(json.dumps(record) + "\n")
             yield record
 
@@ -60,13 +60,13 @@ def keep(path: Path, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, An
 def main(config: Robustness) -> None:
     """Mutate, kill, write the tables."""
     damaged, killed = config.work / "mutations.jsonl", config.work / "kills.jsonl"
-    known = kept(damaged)
+    known, at = kept(damaged), commit()
     done = {(record["format"], record["index"]) for record in known}
     fresh = mutations.run(config.mutations, config.seed, config.files, done)
-    known += tqdm(keep(damaged, fresh), "mutations", max(config.mutations - len(done), 0), dynamic_ncols=True)
+    known += tqdm(keep(damaged, fresh, at), "mutations", max(config.mutations - len(done), 0), dynamic_ncols=True)
     ended = kept(killed)
     fresh = kills.run(config.kills, config.seed, config.work, ended)
-    ended += tqdm(keep(killed, fresh), "killed runs", unit="run", dynamic_ncols=True)
+    ended += tqdm(keep(killed, fresh, at), "killed runs", unit="run", dynamic_ncols=True)
 
     by_format: dict[str, Counter[str]] = {}
     for record in known:
@@ -89,12 +89,17 @@ def main(config: Robustness) -> None:
         "",
         table(("command", "runs", "kills", "aimed", "same in the end", "orphans"), runs),
     ]
+    commits = {
+        what: sorted({record["commit"] for record in records}) for what, records in (("files", known), ("runs", ended))
+    }
+    lines += ["", *(f"The {what} were made at {', '.join(found)}." for what, found in commits.items())]
     faults = [record for record in known if record["outcome"] in mutations.FAULTS]
     summary = {
         "mutations": everything.total(),
         "escaped": sum(everything[outcome] for outcome in mutations.FAULTS),
         "kills": sum(record["kills"] for record in ended),
         "kills_inexact": sum(record["kills"] for record in ended if not record["same"]),
+        "commits": commits,
         "formats": {name: dict(c) for name, c in by_format.items()},
         "faults": faults,
         "runs": ended,

@@ -71,11 +71,11 @@ def test_a_difference_is_seen(tmp_path, monkeypatch):
 
 def test_records_survive_a_cut_line(tmp_path):
     path = tmp_path / "x.jsonl"
-    assert [record["a"] for record in robustness.keep(path, iter([{"a": 1}, {"a": 2}]))] == [1, 2]
+    assert [record["a"] for record in robustness.keep(path, iter([{"a": 1}, {"a": 2}]), "abc")] == [1, 2]
     path.write_text(path.read_text() + '{"a": 3')
     assert [record["a"] for record in robustness.kept(path)] == [1, 2]
-    list(robustness.keep(path, iter([{"a": 4}])))
-    assert [record["a"] for record in robustness.kept(path)] == [1, 2, 4]
+    list(robustness.keep(path, iter([{"a": 4}]), "def"))
+    assert robustness.kept(path) == [{"a": a, "commit": at} for a, at in ((1, "abc"), (2, "abc"), (4, "def"))]
 
 
 def test_processes_are_found_by_their_mark():

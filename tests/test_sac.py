@@ -2,6 +2,9 @@
 
 import copy
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -278,3 +281,30 @@ def test_it_learns_a_one_step_task():
         agent.update(Batch(observation, action, reward, torch.zeros(128), observation))
     for state in (np.array([0.8, 0.0]), np.array([-0.6, 0.5])):
         assert act(agent.policy(), state)[0] == pytest.approx(0.5 * state[0], abs=0.15)
+
+
+UPDATES = """
+import hashlib, numpy as np, torch
+from vision_pwil.agents.protocol import Batch
+from vision_pwil.sac import SAC, SACConfig
+torch.set_num_threads(1)
+agent = SAC(40, 28, SACConfig(hidden=(64, 64), critic_layer_norm=True, normalize=True), seed=0)
+rng, digest = np.random.default_rng(0), hashlib.sha256()
+for _ in range(5):
+    shapes = (16, 40), (16, 28), (16,), (16,), (16, 40)
+    agent.update(Batch(*(torch.from_numpy(rng.normal(size=shape).astype(np.float32)) for shape in shapes)))
+for name, tensor in sorted(agent.state_dict().items()):
+    digest.update(tensor.contiguous().numpy().tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_who_compiles_computes_the_same_bits_as_who_finds_it_compiled(tmp_path):
+    """A run that is killed while it is the first on its machine goes on in a process that compiles nothing."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    first, second = (
+        subprocess.run([sys.executable, "-c", UPDATES], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+    assert first.stdout == second.stdout and len(first.stdout) == 65

@@ -71,6 +71,12 @@ def test_padding_and_pairs() -> None:
     assert sorted(map(tuple, pairs(3, every=True).tolist())) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
 
 
+@pytest.mark.parametrize(("count", "held_out"), [(4, 2), (5, 2), (9, 2), (10, 2), (15, 3), (25, 5)])
+def test_what_is_held_out_scales_with_the_number_of_videos(count, held_out):
+    training, validation = split(count, None, 0, seed=0)
+    assert len(validation) == held_out and sorted(training + validation) == list(range(count))
+
+
 def test_folds_hold_out_every_video_once() -> None:
     parts = [split(25, 5, fold, seed=0) for fold in range(5)]
     assert sorted(index for _, held_out in parts for index in held_out) == list(range(25))
