@@ -14,7 +14,7 @@ import torch
 from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder, Provenance
 from vision_pwil.envs.record import record
-from vision_pwil.tasks import policy as policies
+from vision_pwil.tasks import actor
 from vision_pwil.tasks.policy import load_policy
 
 pytest.importorskip("onnx")
@@ -77,7 +77,7 @@ def test_a_policy_is_exported_by_its_file_and_by_name(
     command.main([str(run), "--out", "of-run"])
     same = [(tmp_path / folder / "policy.onnx").read_bytes() for folder in ("policy-export", "of-run")]
     assert same[0] == same[1]
-    monkeypatch.setattr(policies, "ASSETS", tmp_path)
+    monkeypatch.setattr(actor, "ASSETS", tmp_path)
     (tmp_path / "policy.safetensors").rename(tmp_path / "mine-policy.safetensors")
     for _ in range(2):  # what it wrote is not taken for a run of that name
         command.main(["mine"])

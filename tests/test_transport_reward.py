@@ -1,5 +1,9 @@
 """Rewards of optimal transport against POT's own figures."""
 
+import json
+import subprocess
+import sys
+
 import numpy as np
 import ot
 import pytest
@@ -8,6 +12,7 @@ from scipy.spatial.distance import cdist
 from vision_pwil.rewards.table import REWARDS, find
 from vision_pwil.rewards.transport import TransportReward
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.run import read_curve
 
 
 def cloud(seed: int, rows: int) -> np.ndarray:
@@ -78,3 +83,17 @@ def test_every_reward_pays_the_demonstration_itself_best(name):
     own, other = reward.episode(atoms).rewards.sum(), reward.episode(atoms + 1.0).rewards.sum()
     assert own > other
     assert reward.horizon == 12 and reward.dimension == 3
+
+
+@pytest.mark.parametrize("name", ["transport", "sinkhorn"])
+def test_it_is_trained_with_and_audited_like_any_other(name, tmp_path):
+    chosen = ["--env", "Reacher-v5", "--reward", name]
+    short = ["--agent", "sac", "--steps", "40", "--random-steps", "40", "--evaluation-episodes", "1"]
+    pairs = ["--compare", "pairs", "--ending", "none", "--episodes", "1", "--num-demos", "9"]
+    for words in (["train", *short, "--run", tmp_path / "run"], ["audit", *pairs, "--out", tmp_path / "audit"]):
+        subprocess.run([sys.executable, "-m", "vision_pwil", *words, *chosen], check=True, timeout=600)
+    for row in read_curve(tmp_path / "run"):
+        assert 0 < row["return"] < 5 * row["steps"] and 0 < row["w1"] <= row["greedy_w1"]
+    scores = json.loads((tmp_path / "audit" / "audit.json").read_text())["scores"]
+    shown, others = ([score["imitation_return"] for score in scores if score["expert"] == expert] for expert in (1, 0))
+    assert np.mean(shown) > np.mean(others) > 0

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 ASSETS = Path(__file__).parent / "assets"
-Place = Callable[[float, float], tuple[float, float]]
+Projection = Callable[[float, float], tuple[float, float]]
 """From values to pixels."""
 Points = Sequence[tuple[float, float]]
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 640, 270, 56, 12, 10, 48
@@ -118,7 +118,7 @@ def chart(
     return f"<figure>{svg}<figcaption>{''.join(keys)}</figcaption></figure>"
 
 
-def _axes(place: Place, across: tuple[float, float], up: tuple[float, float], along: str) -> Iterator[str]:
+def _axes(place: Projection, across: tuple[float, float], up: tuple[float, float], along: str) -> Iterator[str]:
     """Lines and numbers at round values, and what the axis is."""
     for y in ticks(*up):
         (x1, at), (x2, _) = place(across[0], y), place(across[1], y)

@@ -115,23 +115,22 @@ class Session:
         """Go on to the end, or until Ctrl-C, which saves and raises `Interrupted`."""
         learner, last = self.learner, self.config.settings.updates
         started = time.perf_counter() - self.seconds
-        writer = open_writer(self.folder.events, learner.updates)
-        with writer, progress(total=last, initial=learner.updates, desc="tcc", unit="update", smoothing=0.05) as bar:
-            with asked_to_stop() as stop:
-                while not (self.finished or stop.is_set()):
-                    metrics = learner.update()
-                    bar.update()
-                    self.seconds = time.perf_counter() - started
-                    if learner.updates % _LOG_EVERY == 0:
-                        told = bar.format_dict
-                        pace = told["rate"] or (told["n"] - told["initial"]) / told["elapsed"]  # none before a line
-                        rate = {"updates_per_second": pace}
-                        for name, value in {**metrics, **rate}.items():
-                            writer.add_scalar(f"train/{name}", value, learner.updates)
-                    if learner.updates % self.config.iteration == 0 or learner.updates == last:
-                        row = self._measure(writer)
-                        self._save()
-                        bar.set_postfix_str(taus(row))
+        bar = progress(total=last, initial=learner.updates, desc="tcc", unit="update", smoothing=0.05)
+        with asked_to_stop() as stop, open_writer(self.folder.events, learner.updates) as writer, bar:
+            while not (self.finished or stop.is_set()):
+                metrics = learner.update()
+                bar.update()
+                self.seconds = time.perf_counter() - started
+                if learner.updates % _LOG_EVERY == 0:
+                    told = bar.format_dict
+                    pace = told["rate"] or (told["n"] - told["initial"]) / told["elapsed"]  # none before a line
+                    rate = {"updates_per_second": pace}
+                    for name, value in {**metrics, **rate}.items():
+                        writer.add_scalar(f"train/{name}", value, learner.updates)
+                if learner.updates % self.config.iteration == 0 or learner.updates == last:
+                    row = self._measure(writer)
+                    self._save()
+                    bar.set_postfix_str(taus(row))
             if not self.finished:
                 self._save()
                 raise Interrupted(f"Saved after {learner.updates} updates; the same command goes on.")
