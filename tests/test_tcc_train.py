@@ -136,3 +136,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path, demos: Path) -> None:
     done = subprocess.run(command("vision_pwil.tcc.train", *options), capture_output=True, text=True)
     assert done.returncode == 2 and "error: Of 6 videos, 5 cannot be held out" in done.stderr
     assert "Traceback" not in done.stderr
+    done = subprocess.run(
+        command("vision_pwil.tcc.train", *options, "--device", "cdua"), capture_output=True, text=True
+    )
+    assert done.returncode == 2 and done.stderr.startswith("error: --device cdua is not a device")

@@ -18,6 +18,7 @@ from vision_pwil.encoder import Encoder
 from vision_pwil.envs.flat import FlatEnv
 from vision_pwil.envs.replaying import replayed
 from vision_pwil.rewards.table import find as find_reward
+from vision_pwil.system.device import require_device
 from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
@@ -58,6 +59,7 @@ def imitate(config: ImitationConfig) -> Outcome:
     """Train, or continue, one run."""
     kind = table.find(config.agent)
     _require_sense(config, kind)
+    require_device(config.training.device)
     env = make_env(config)
     _require_dimensions("--dimensions", config.task.dimensions, env)
     _require_dimensions("--proprioception", config.task.proprioception, env)
@@ -172,7 +174,8 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
             return own
     if run is None:
         raise InputError("No encoder comes with these demonstrations: name one with --encoder.")
-    session = train_encoder(EncoderConfig(demos=config.demos or Path(), out=run / "encoder"), demonstrations)
+    settings = EncoderConfig(demos=config.demos or Path(), out=run / "encoder", device=config.training.device)
+    session = train_encoder(settings, demonstrations)
     if not session.finished:
         raise Interrupted("The encoder is saved; the same command goes on.")
     return Encoder.load(session.encoder_path)

@@ -21,6 +21,7 @@ from vision_pwil.demonstrations.options import Options
 from vision_pwil.encoder import Provenance
 from vision_pwil.system import checkpoint, cli
 from vision_pwil.system.board import open_writer
+from vision_pwil.system.device import require_device
 from vision_pwil.system.errors import Interrupted
 from vision_pwil.system.files import parsing
 from vision_pwil.system.interrupt import asked_to_stop
@@ -69,6 +70,8 @@ class TrainConfig(Settings):
     """Stop early after so many iterations without a better validation tau; None goes on to the end."""
     seed: Whole = 0
     """Of the split, the initial weights, and the batches."""
+    device: str = "cpu"
+    """Where the learner computes, as torch names it: cpu, cuda, cuda:1; the encoder is kept for the CPU."""
     threads: Count | None = None
     """Of torch; None takes one for each core. The same number repeats a run to the last bit."""
 
@@ -80,7 +83,7 @@ class Session:
         self.config, self.demonstrations, self.folder = config, demonstrations, folder
         self.videos = [episode.frames for episode in demonstrations.episodes if episode.frames is not None]
         self.training, self.held_out = split(len(self.videos), config.validation, config.fold, config.seed)
-        self.learner = Learner([self.videos[i] for i in self.training], config.settings, config.seed)
+        self.learner = Learner([self.videos[i] for i in self.training], config.settings, config.seed, config.device)
         self.encoder_path = folder.path / "encoder.safetensors"
         self.rows: list[Row] = []
         self.seconds = 0.0
@@ -178,6 +181,7 @@ class Session:
 def train(config: TrainConfig, demonstrations: Demonstrations | None = None) -> Session:
     """Run or continue one training, on these demonstrations or on those that the settings name; it tells its tau."""
     keep_freed_memory()
+    require_device(config.device)
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     demonstrations = demonstrations or read_videos(config.demos, config.reading)
