@@ -20,7 +20,8 @@ from vision_pwil.encoder import Encoder
 from vision_pwil.tcc.alignment import kendall_tau, nearest, typical_distance
 from vision_pwil.tcc.learner import Learner, learning_rate
 from vision_pwil.tcc.recipes import RECIPES, Recipe
-from vision_pwil.tcc.train import TrainConfig, train
+from vision_pwil.tcc.session import train
+from vision_pwil.tcc.settings import TrainConfig
 
 SMALL = replace(Recipe(), updates=6, subsampling=8)
 

@@ -23,19 +23,21 @@ from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import check_reward, held_out_level
+from vision_pwil.tasks.config import OWN_REWARD, TaskConfig
 from vision_pwil.tasks.making import make_env, make_task, require_room
 from vision_pwil.tasks.playback import film_run
 from vision_pwil.tasks.settings import ImitationConfig
-from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig, own_settings
+from vision_pwil.tasks.task import Task, own_settings
 from vision_pwil.tasks.views import check_views
-from vision_pwil.tcc.train import TrainConfig as EncoderConfig
-from vision_pwil.tcc.train import train as train_encoder
+from vision_pwil.tcc.session import train as train_encoder
+from vision_pwil.tcc.settings import TrainConfig as EncoderConfig
 from vision_pwil.tcc.videos import require_videos
 from vision_pwil.training.cloning import clone
 from vision_pwil.training.evaluations import conclude
 from vision_pwil.training.prefill import prefill
 from vision_pwil.training.replay import Replay
-from vision_pwil.training.trainer import FREE, Trainer
+from vision_pwil.training.settings import FREE
+from vision_pwil.training.trainer import Trainer
 
 SHIPPED_ENCODER = ASSETS / "door-encoder.safetensors"
 

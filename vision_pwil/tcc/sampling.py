@@ -32,7 +32,8 @@ class VideoBatch(NamedTuple):
 
     def to(self, device: torch.device) -> "VideoBatch":
         """The same on a device."""
-        return VideoBatch(*(part.to(device) if isinstance(part, Tensor) else part for part in self))
+        frames, brightness, time, video = (part.to(device) for part in self[:-1])
+        return VideoBatch(frames, brightness, time, video, self.lengths)
 
 
 def held_out_count(count: int) -> int:
