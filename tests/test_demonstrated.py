@@ -8,13 +8,14 @@ from benchmarks.transcription import transcription
 from tests.toy import ToyTask, settings, trainer
 from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.envs.flat import Bounds, FlatEnv
-from vision_pwil.sac import SACConfig
+from vision_pwil.sac.settings import SACConfig
 from vision_pwil.system.run import Run
+from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.demonstrated import rewarded, transitions
 from vision_pwil.tasks.observation import Observation
-from vision_pwil.tasks.task import Task, TaskConfig
+from vision_pwil.tasks.task import Task
 from vision_pwil.training.replay import Replay, Transitions
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.training.settings import TrainingConfig
 
 
 def test_every_step_leads_as_far_as_one_of_the_agents():

@@ -20,7 +20,7 @@ from vision_pwil.tasks import locomotion, presets
 from vision_pwil.tasks.imitation import find_demonstrations, imitate
 from vision_pwil.tasks.policy import load_policy
 from vision_pwil.tasks.settings import Choice
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.training.settings import TrainingConfig
 
 ENV = "InvertedPendulum-v5"
 TINY = ["--steps", 40, "--random-steps", 20, "--batch-size", 8, "--evaluation-episodes", 1, "--evaluation-interval", 30]

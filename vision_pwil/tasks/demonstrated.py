@@ -14,11 +14,12 @@ from vision_pwil.envs.flat import Bounds, FlatEnv
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.atoms import points_of, weighted
 from vision_pwil.tasks.comparison import Comparison
+from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.making import finishes
 from vision_pwil.tasks.observation import Observation
-from vision_pwil.tasks.task import Task, TaskConfig
+from vision_pwil.tasks.task import Task
 from vision_pwil.training.replay import Replay, Transitions, n_step_transitions
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.training.settings import TrainingConfig
 
 
 def require_demonstrated(config: TaskConfig, shown: Demonstrations | None, env: FlatEnv) -> None:

@@ -18,24 +18,27 @@ from vision_pwil.encoder import Encoder
 from vision_pwil.envs.flat import FlatEnv
 from vision_pwil.envs.replaying import replayed
 from vision_pwil.rewards.table import find as find_reward
+from vision_pwil.system.device import require_device
 from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import check_reward, held_out_level
+from vision_pwil.tasks.config import OWN_REWARD, TaskConfig
 from vision_pwil.tasks.demonstrated import demonstrated_replay, require_demonstrated
 from vision_pwil.tasks.making import make_env, make_task, require_room
 from vision_pwil.tasks.playback import film_run
 from vision_pwil.tasks.settings import ImitationConfig
-from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig, own_settings
+from vision_pwil.tasks.task import Task, own_settings
 from vision_pwil.tasks.views import check_views
-from vision_pwil.tcc.train import TrainConfig as EncoderConfig
-from vision_pwil.tcc.train import train as train_encoder
+from vision_pwil.tcc.session import train as train_encoder
+from vision_pwil.tcc.settings import TrainConfig as EncoderConfig
 from vision_pwil.tcc.videos import require_videos
 from vision_pwil.training.cloning import clone
 from vision_pwil.training.evaluations import conclude
 from vision_pwil.training.prefill import prefill
 from vision_pwil.training.replay import Replay
-from vision_pwil.training.trainer import FREE, Trainer
+from vision_pwil.training.settings import FREE
+from vision_pwil.training.trainer import Trainer
 
 SHIPPED_ENCODER = ASSETS / "door-encoder.safetensors"
 
@@ -59,6 +62,7 @@ def imitate(config: ImitationConfig) -> Outcome:
     """Train, or continue, one run."""
     kind = table.find(config.agent)
     _require_sense(config, kind)
+    require_device(config.training.device)
     env = make_env(config)
     _require_dimensions("--dimensions", config.task.dimensions, env)
     _require_dimensions("--proprioception", config.task.proprioception, env)
@@ -175,7 +179,8 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
             return own
     if run is None:
         raise InputError("No encoder comes with these demonstrations: name one with --encoder.")
-    session = train_encoder(EncoderConfig(demos=config.demos or Path(), out=run / "encoder"), demonstrations)
+    settings = EncoderConfig(demos=config.demos or Path(), out=run / "encoder", device=config.training.device)
+    session = train_encoder(settings, demonstrations)
     if not session.finished:
         raise Interrupted("The encoder is saved; the same command goes on.")
     return Encoder.load(session.encoder_path)
