@@ -30,9 +30,10 @@ from vision_pwil.system.run import BEST, LATEST, Run, read_curve, write_curve
 from vision_pwil.tasks import scorecard
 from vision_pwil.tasks.atoms import Atoms
 from vision_pwil.tasks.auditing import write_audit
+from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.library import audit
 from vision_pwil.tasks.settings import ImitationConfig
-from vision_pwil.tasks.task import Task, TaskConfig
+from vision_pwil.tasks.task import Task
 from vision_pwil.training.replay import Replay, Transitions
 from vision_pwil.training.snapshot import write_snapshot
 from vision_pwil.training.trainer import Trainer, TrainingConfig

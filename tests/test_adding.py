@@ -85,8 +85,8 @@ def test_an_agent_is_one_package_and_one_row(copy):
     """TD3 with another default."""
     name = "vision_pwil/agents/calm/__init__.py"
     copy.file(name)
-    copy.line("agents/table.py", "from vision_pwil.agents import calm", "from vision_pwil.agents.protocol")
-    copy.row("agents/table.py", '"calm": AgentKind(calm.CalmConfig, calm.build, calm.act)', name, '    "sac":')
+    copy.line("agents/table.py", "from vision_pwil.agents import calm", "from vision_pwil.agents.d4pg")
+    copy.row("agents/table.py", '"calm": AgentKind(calm.CalmConfig, "vision_pwil.agents.calm")', name, '    "sac":')
     copy.run("train", "--env", "Hopper-v5", "--agent", "calm", "--run", "run", *TINY)
     settings = json.loads((copy.folder / "run" / "config.json").read_text())["settings"]
     assert settings == json.loads(json.dumps(asdict(TD3Config(sigma=0.05)))) and TD3Config().sigma != 0.05

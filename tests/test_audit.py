@@ -15,7 +15,8 @@ from vision_pwil.encoder import Encoder
 from vision_pwil.sac import SAC, SACConfig
 from vision_pwil.tasks.atoms import weighted
 from vision_pwil.tasks.comparison import Comparison
-from vision_pwil.tasks.task import Task, TaskConfig
+from vision_pwil.tasks.config import TaskConfig
+from vision_pwil.tasks.task import Task
 from vision_pwil.training.snapshot import write_snapshot
 from vision_pwil.verdict.audit import BehaviourScore, audit, judge
 from vision_pwil.verdict.behaviour import FROZEN, HELD_OUT, PANTOMIME, REVERSED, Behaviour, parts

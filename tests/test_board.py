@@ -13,7 +13,8 @@ from vision_pwil.demonstrations import Demonstrations, Episode
 from vision_pwil.system.board import Board, open_writer
 from vision_pwil.system.run import Run
 from vision_pwil.tcc.recipes import Recipe
-from vision_pwil.tcc.train import TrainConfig, train
+from vision_pwil.tcc.session import train
+from vision_pwil.tcc.settings import TrainConfig
 
 
 def written(folder: Path) -> EventAccumulator:

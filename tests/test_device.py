@@ -1,6 +1,7 @@
-"""Agents keep to the device that they are given, whatever torch's default device is."""
+"""Agents and encoders keep to the device that they are given, whatever torch's default device is."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,14 @@ import pytest
 import torch
 
 from tests.batches import ACTION, OBSERVATION, make_batch
+from tests.videos import ball_videos
 from vision_pwil import sac
 from vision_pwil.agents import bc, d4pg, dac, td3
+from vision_pwil.system.device import require_device
+from vision_pwil.system.errors import InputError
+from vision_pwil.tcc.learner import Learner
+from vision_pwil.tcc.recipes import RECIPES, Recipe
+from vision_pwil.tcc.sampling import sample
 
 STATES = np.random.default_rng(0).normal(size=(9, OBSERVATION))
 PAIRS = dac.ExpertPairs.of(STATES[:, 1:], np.zeros((9, ACTION)), ends=1, every=2)
@@ -45,3 +52,25 @@ def test_nothing_is_made_on_torchs_default_device(make: Callable[[str], Any]):
     for name, value in expected.items():
         assert found[name].device.type == "cpu", name
         assert torch.equal(found[name], value), name
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [Recipe(), RECIPES["paper"], replace(Recipe(), loss="regression_mse")],
+    ids=["default", "paper", "regression"],
+)
+def test_an_encoder_is_learned_on_its_own_device(recipe: Recipe):
+    learners = [Learner(ball_videos(4), replace(recipe, subsampling=4), seed=0, device="cpu") for _ in range(2)]
+    batch = sample(learners[0].videos, learners[0].recipe, seed=0, update=0)
+    expected = learners[0].learn(batch)
+    with torch.device("meta"):
+        assert learners[1].learn(batch) == expected
+    moved = batch.to(torch.device("meta"))
+    assert all(part.is_meta for part in moved if isinstance(part, torch.Tensor)) and moved.lengths == batch.lengths
+
+
+@pytest.mark.parametrize("name", ["cdua", "cuda:77", "meta", ""])
+def test_a_device_that_cannot_compute_is_refused(name: str):
+    require_device("cpu")
+    with pytest.raises(InputError, match=f"^--device {name} is not a device"):
+        require_device(name)

@@ -1,4 +1,4 @@
-"""A run of the door, exported: in onnxruntime its policy plays as it does here; policies by name and by file."""
+"""A run of the door, exported: in onnxruntime its policy plays as it does here; policies by their files."""
 
 import json
 import runpy
@@ -14,7 +14,6 @@ import torch
 from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder, Provenance
 from vision_pwil.envs.record import record
-from vision_pwil.tasks import actor
 from vision_pwil.tasks.policy import load_policy
 
 pytest.importorskip("onnx")
@@ -66,7 +65,7 @@ def test_the_exported_policy_plays_the_door_as_the_package_does(run: Path) -> No
     assert np.ptp(played, axis=0).max() > 1e-3  # a hundred times what may differ
 
 
-def test_a_policy_is_exported_by_its_file_and_by_name(
+def test_a_policy_is_exported_by_its_file(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Away from its run; that of a policy that sees pictures needs the encoder beside it."""
@@ -77,14 +76,9 @@ def test_a_policy_is_exported_by_its_file_and_by_name(
     command.main([str(run), "--out", "of-run"])
     same = [(tmp_path / folder / "policy.onnx").read_bytes() for folder in ("policy-export", "of-run")]
     assert same[0] == same[1]
-    monkeypatch.setattr(actor, "ASSETS", tmp_path)
-    (tmp_path / "policy.safetensors").rename(tmp_path / "mine-policy.safetensors")
-    for _ in range(2):  # what it wrote is not taken for a run of that name
-        command.main(["mine"])
-    assert (tmp_path / "mine-export" / "policy.onnx").read_bytes() == same[0]
     with pytest.raises(SystemExit):
         command.main(["yours"])
     assert "yours" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        command.main(["mine.safetensors", "--best"])
+        command.main(["policy.safetensors", "--best"])
     assert "--best chooses among the policies of a run" in capsys.readouterr().err

@@ -4,8 +4,9 @@ import numpy as np
 
 from vision_pwil.demonstrations import ASSETS, Demonstrations
 from vision_pwil.envs.flat import FlatEnv
+from vision_pwil.tasks.config import OWN_REWARD, TaskConfig
 from vision_pwil.tasks.film import film
-from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig
+from vision_pwil.tasks.task import Task
 from vision_pwil.training.rollout import Trajectory
 
 

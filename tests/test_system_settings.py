@@ -20,8 +20,8 @@ from vision_pwil.sac import SACConfig
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import Count, Settings, above, at_least, at_most, below, restore
 from vision_pwil.tcc.recipes import Recipe
-from vision_pwil.tcc.train import TrainConfig
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.tcc.settings import TrainConfig
+from vision_pwil.training.settings import TrainingConfig
 
 CLASSES = (TrainingConfig, SACConfig, TD3Config, D4PGConfig, DACConfig, BCConfig, Recipe, Provenance)
 

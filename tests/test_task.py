@@ -13,9 +13,10 @@ from vision_pwil.rewards.pwil import Rewarder
 from vision_pwil.rewards.wasserstein import exact_w1
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.atoms import Atoms, points_of, weighted
+from vision_pwil.tasks.config import OWN_REWARD, TaskConfig
 from vision_pwil.tasks.imitation import check_seeding
 from vision_pwil.tasks.stage import spread
-from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig
+from vision_pwil.tasks.task import Task
 from vision_pwil.training.prefill import prefill
 from vision_pwil.training.replay import n_step_transitions
 

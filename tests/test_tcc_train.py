@@ -20,7 +20,8 @@ from vision_pwil.encoder import Encoder
 from vision_pwil.tcc.alignment import kendall_tau, nearest, typical_distance
 from vision_pwil.tcc.learner import Learner, learning_rate
 from vision_pwil.tcc.recipes import RECIPES, Recipe
-from vision_pwil.tcc.train import TrainConfig, train
+from vision_pwil.tcc.session import train
+from vision_pwil.tcc.settings import TrainConfig
 
 SMALL = replace(Recipe(), updates=6, subsampling=8)
 
@@ -136,3 +137,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path, demos: Path) -> None:
     done = subprocess.run(command("vision_pwil.tcc.train", *options), capture_output=True, text=True)
     assert done.returncode == 2 and "error: Of 6 videos, 5 cannot be held out" in done.stderr
     assert "Traceback" not in done.stderr
+    done = subprocess.run(
+        command("vision_pwil.tcc.train", *options, "--device", "cdua"), capture_output=True, text=True
+    )
+    assert done.returncode == 2 and done.stderr.startswith("error: --device cdua is not a device")

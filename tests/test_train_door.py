@@ -206,6 +206,7 @@ def test_bad_input_is_one_sentence(trained, tmp_path, capsys):
     assert "fingerprint another" in train("--encoder", tmp_path / "other.safetensors")
     assert "none.demos" in train("--demos", tmp_path / "none.demos")
     assert "--update-interval must be a number above 0" in train("--update-interval", 0)
+    assert "--device cdua is not a device" in train("--device", "cdua")
     with Run(tmp_path / "busy", {}):
         assert "Another process is using" in train("--run", tmp_path / "busy")
     assert "with task.horizon = 24, not 25" in train("--run", trained[0] / "run", "--horizon", 25)

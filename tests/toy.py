@@ -13,7 +13,8 @@ from vision_pwil.sac import SAC, SACConfig, act
 from vision_pwil.system.run import Run
 from vision_pwil.training.replay import Replay
 from vision_pwil.training.rollout import Trajectory
-from vision_pwil.training.trainer import FREE, Trainer, TrainingConfig
+from vision_pwil.training.settings import FREE, TrainingConfig
+from vision_pwil.training.trainer import Trainer
 
 HORIZON = 20
 

@@ -1,8 +1,9 @@
 """Primal Wasserstein Imitation Learning (PWIL), from states or from pixels."""
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from vision_pwil.system.lazy import lazily
 
 if TYPE_CHECKING:
     from vision_pwil.demonstrations import read
@@ -29,27 +30,22 @@ __all__ = [
     "train_encoder",
 ]
 
-_PLACES = {
-    "Encoder": "encoder",
-    "PWILReward": "rewards.wrapper",
-    "PixelReward": "rewards.wrapper",
-    "Rewarder": "rewards.pwil",
-    "audit": "tasks.library",
-    "evaluate": "tasks.playback",
-    "load_policy": "tasks.policy",
-    "read": "demonstrations",
-    "score": "tasks.scoring",
-    "train": "tasks.library",
-    "train_encoder": "tasks.library",
-}
-"""The module of each verb, imported when the verb is first used: torch alone takes seconds."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
-    return value
+__getattr__ = lazily(
+    __name__,
+    {
+        "Encoder": ".encoder",
+        "PWILReward": ".rewards.wrapper",
+        "PixelReward": ".rewards.wrapper",
+        "Rewarder": ".rewards.pwil",
+        "audit": ".tasks.library",
+        "evaluate": ".tasks.playback",
+        "load_policy": ".tasks.policy",
+        "read": ".demonstrations",
+        "score": ".tasks.scoring",
+        "train": ".tasks.library",
+        "train_encoder": ".tasks.library",
+    },
+)
 
 
 def __dir__() -> list[str]:

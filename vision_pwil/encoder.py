@@ -92,8 +92,9 @@ class Encoder(nn.Module):
                 f"The encoder needs uint8 frames of shape (n, {size}), not {frames.dtype} of shape {frames.shape};"
                 " resize or convert them first."
             )
-        batches = [self(torch.tensor(frames[i : i + batch_size])) for i in range(0, len(frames), batch_size)]
-        return torch.cat(batches).numpy() if batches else np.empty((0, EMBEDDING), np.float32)
+        parts = (frames[i : i + batch_size] for i in range(0, len(frames), batch_size))
+        batches = [self(torch.tensor(part, device=self.mean.device)) for part in parts]
+        return torch.cat(batches).cpu().numpy() if batches else np.empty((0, EMBEDDING), np.float32)
 
     def rescaled(self, factor: float) -> "Encoder":
         """The same encoder with every distance multiplied by `factor`: the last layer takes it up."""

@@ -1,15 +1,21 @@
 """The agents by name. To add one, write a package with its settings, its learner and how it acts, and a row here."""
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vision_pwil import sac
-from vision_pwil.agents import bc, d4pg, dac, td3
-from vision_pwil.agents.protocol import Act, Agent
+from vision_pwil.agents.bc import BCConfig
+from vision_pwil.agents.d4pg import D4PGConfig
+from vision_pwil.agents.dac import DACConfig
+from vision_pwil.agents.td3 import TD3Config
+from vision_pwil.sac import SACConfig
 from vision_pwil.system.errors import InputError
+
+if TYPE_CHECKING:
+    from vision_pwil.agents.protocol import Act, Agent
 
 
 class Expert(NamedTuple):
@@ -42,10 +48,8 @@ class AgentKind:
 
     settings: Callable[[], Any]
     """Its settings, a dataclass, with their defaults."""
-    build: Callable[[Blueprint], Agent]
-    """A fresh learner."""
-    act: Act
-    """How a process without the learner acts with its policy."""
+    package: str
+    """Where its `build` and `act` are; imported when they are used, since learners take seconds to import."""
     needs_actions: bool = False
     """It learns from the demonstrations' own pairs: a baseline, without PWIL's reward."""
     plays: bool = True
@@ -53,35 +57,23 @@ class AgentKind:
     absorbing_bit: bool = False
     """It sees a bit that is 1 in the absorbing state (DAC)."""
 
+    @property
+    def build(self) -> "Callable[[Blueprint], Agent]":
+        """Makes a fresh learner: the package's `build`."""
+        return importlib.import_module(self.package).build
 
-def _dac(plan: Blueprint) -> Agent:
-    assert plan.expert is not None
-    return dac.DAC(dac.ExpertPairs.of(*plan.expert), plan.settings, plan.seed, plan.device)
-
-
-def _bc(plan: Blueprint) -> Agent:
-    assert plan.expert is not None
-    return bc.BC(plan.expert.states, plan.action_size, plan.settings, plan.seed, plan.device)
-
-
-def _sac(plan: Blueprint) -> Agent:
-    return sac.SAC(plan.observation_size, plan.action_size, plan.settings, plan.seed, plan.device)
-
-
-def _d4pg(plan: Blueprint) -> Agent:
-    return d4pg.D4PG(plan.observation_size, plan.action_size, plan.settings, plan.seed, plan.device)
-
-
-def _td3(plan: Blueprint) -> Agent:
-    return td3.TD3(plan.observation_size, plan.action_size, plan.settings, plan.seed, plan.device)
+    @property
+    def act(self) -> "Act":
+        """How a process without the learner acts with its policy: the package's `act`."""
+        return importlib.import_module(self.package).act
 
 
 AGENTS: dict[str, AgentKind] = {
-    "sac": AgentKind(sac.SACConfig, _sac, sac.act),
-    "d4pg": AgentKind(d4pg.D4PGConfig, _d4pg, d4pg.act),
-    "td3": AgentKind(td3.TD3Config, _td3, td3.act),
-    "dac": AgentKind(dac.DACConfig, _dac, dac.act, needs_actions=True, absorbing_bit=True),
-    "bc": AgentKind(bc.BCConfig, _bc, bc.act, needs_actions=True, plays=False),
+    "sac": AgentKind(SACConfig, "vision_pwil.sac"),
+    "d4pg": AgentKind(D4PGConfig, "vision_pwil.agents.d4pg"),
+    "td3": AgentKind(TD3Config, "vision_pwil.agents.td3"),
+    "dac": AgentKind(DACConfig, "vision_pwil.agents.dac", needs_actions=True, absorbing_bit=True),
+    "bc": AgentKind(BCConfig, "vision_pwil.agents.bc", needs_actions=True, plays=False),
 }
 
 

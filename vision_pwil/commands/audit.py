@@ -11,8 +11,8 @@ from pathlib import Path
 from vision_pwil.commands.train import configured
 from vision_pwil.demonstrations.options import Options
 from vision_pwil.system import cli
+from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.settings import Choice, ImitationConfig
-from vision_pwil.tasks.task import TaskConfig
 
 
 @dataclass(frozen=True)

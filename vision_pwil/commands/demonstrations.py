@@ -5,18 +5,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-import imageio.v3 as imageio
 import tyro
 
 from vision_pwil.commands.modules import import_modules
 from vision_pwil.demonstrations import Demonstrations, read
-from vision_pwil.demonstrations.contact_sheet import save_contact_sheet
 from vision_pwil.demonstrations.fetch import DOWNLOADS, download, fetched_path
 from vision_pwil.demonstrations.options import Options
 from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
 from vision_pwil.system import cli, memory
 from vision_pwil.system.files import replacing, write_text
-from vision_pwil.tasks.task import View
+from vision_pwil.tasks.config import View
 
 Source = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
 Out = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
@@ -39,6 +37,8 @@ class Inspect:
 
     def run(self) -> None:
         """Print the table, save the picture."""
+        from vision_pwil.demonstrations.contact_sheet import save_contact_sheet  # imports slowly
+
         if self.max_memory is not None:
             memory.set_limit(self.max_memory)
         demonstrations = read(self.path, **asdict(self.reading))
@@ -95,6 +95,7 @@ class Render:
 
     def run(self) -> None:
         """Replay, report, render, write."""
+        from vision_pwil.demonstrations.contact_sheet import save_contact_sheet
         from vision_pwil.tasks.rendering import render  # MuJoCo: other commands need none
 
         rendered, report = render(self.path, self.env, self.env_options, self.success, self.view)
@@ -114,6 +115,8 @@ class Render:
 
 def write_videos(demonstrations: Demonstrations, folder: Path) -> None:
     """Each episode as an mp4 file, numbered."""
+    import imageio.v3 as imageio  # imports slowly
+
     rate = demonstrations.rate or 25.0
     for number, episode in enumerate(demonstrations.episodes):
         with replacing(folder / f"{number:03d}.mp4") as temporary:

@@ -21,9 +21,9 @@ class Export:
     """Write the policy of a run for other runtimes."""
 
     run: Annotated[Path, tyro.conf.Positional]
-    """Directory of a training run, or a policy's file, or the name of a policy that comes with the package."""
+    """Directory of a training run, or a policy's file."""
     out: Path | None = None
-    """Folder to write; by default `export` in the run, or NAME-export for a policy of that name."""
+    """Folder to write; by default `export` in the run, or NAME-export for a file of that name."""
     best: bool = False
     """Not the latest policy but the best by imitation return (an expert's: task return)."""
 

@@ -10,7 +10,6 @@ import tyro
 from vision_pwil.demonstrations import read
 from vision_pwil.demonstrations.options import Options
 from vision_pwil.system import cli
-from vision_pwil.tasks.report import write_report
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,8 @@ class Report:
 
 def report(config: Report) -> None:
     """Write, and say where."""
+    from vision_pwil.tasks.report import write_report  # imports slowly, and --help needs none of it
+
     demonstrations = None if config.demos is None else read(config.demos, **asdict(config.reading))
     print(f"Open it in any browser: {write_report(config.run, demonstrations)}")
 

@@ -15,16 +15,11 @@ import numpy as np
 import tyro
 
 from vision_pwil.demonstrations import Demonstrations, read
-from vision_pwil.demonstrations.formats import FORMATS
-from vision_pwil.demonstrations.lerobot_progress import require_dataset, write_progress
 from vision_pwil.demonstrations.options import Options
 from vision_pwil.demonstrations.parsing import parsing
-from vision_pwil.encoder import Encoder
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import Count
-from vision_pwil.tasks import scorecard
-from vision_pwil.tasks.report import write_report
 
 
 @dataclass(frozen=True)
@@ -53,6 +48,11 @@ class Score:
 
 def score(config: Score) -> None:
     """Score, print, and write."""
+    from vision_pwil.demonstrations.lerobot_progress import require_dataset, write_progress  # import slowly
+    from vision_pwil.encoder import Encoder
+    from vision_pwil.tasks import scorecard
+    from vision_pwil.tasks.report import write_report
+
     paths = config.videos or (config.demos,)
     if config.lerobot is not None:
         if len(paths) > 1:
@@ -80,6 +80,8 @@ def score(config: Score) -> None:
 def _read(path: Path, reading: Options) -> Demonstrations:
     """Read what is scored: a camera and a subset that were chosen of the demonstrations are asked only where there are
     such."""
+    from vision_pwil.demonstrations.formats import FORMATS
+
     with parsing(path, "file"):
         format = next((each for each in FORMATS if path.exists() and each.recognises(path)), None)
     takes = {"camera", "filter"} if format is None else format.takes
@@ -89,6 +91,8 @@ def _read(path: Path, reading: Options) -> Demonstrations:
 
 def _larger(config: Score, sources: Iterable[tuple[Path, Demonstrations]]) -> dict[str, np.ndarray]:
     """The frames of the videos that are scored in the films' size, where one is named."""
+    from vision_pwil.tasks import scorecard
+
     if config.film_size is None:
         return {}
     reading = replace(config.reading, size=config.film_size)

@@ -26,7 +26,7 @@ from vision_pwil.demonstrations import films, tables
 from vision_pwil.demonstrations.clips import Clip, decode
 from vision_pwil.demonstrations.episode import Array, Demonstrations
 from vision_pwil.demonstrations.options import Options, pick_camera
-from vision_pwil.demonstrations.parsing import Parts, each, plain, read_json
+from vision_pwil.demonstrations.parsing import Parts, each, plain, read_metadata
 from vision_pwil.demonstrations.pictures import open_picture
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
@@ -77,7 +77,7 @@ class _Info:
     """`meta/info.json`: the version, the frames a second, and the cameras with how each is stored."""
 
     def __init__(self, root: Path) -> None:
-        info = read_json(root / "meta" / "info.json")
+        info = read_metadata(root / "meta" / "info.json")
         self.version = str(info.get("codebase_version"))
         if self.version.removeprefix("v").split(".")[0] not in ("2", "3"):
             raise InputError(
@@ -204,7 +204,7 @@ def _owner(path: Path) -> Path | None:
     for folder in list(path.absolute().parents)[:4]:
         if _is_dataset(folder):
             with contextlib.suppress(InputError, KeyError):
-                return folder if str(read_json(folder / "meta" / "info.json")["codebase_version"]) >= "v3" else None
+                return folder if str(read_metadata(folder / "meta" / "info.json")["codebase_version"]) >= "v3" else None
     return None
 
 

@@ -21,7 +21,7 @@ from vision_pwil.demonstrations.episode import Demonstrations, adroit_env_id
 from vision_pwil.demonstrations.minari_space import Leaf, described, guessed
 from vision_pwil.demonstrations.minari_storage import Stored, in_file, in_folders
 from vision_pwil.demonstrations.options import Options, pick_camera
-from vision_pwil.demonstrations.parsing import Parts, columns, each, read_json
+from vision_pwil.demonstrations.parsing import Parts, columns, each, read_metadata
 from vision_pwil.demonstrations.pictures import open_picture, picture_of, stack
 from vision_pwil.system.errors import InputError
 
@@ -39,7 +39,7 @@ def read(path: Path, options: Options) -> Demonstrations:
     """All episodes by number."""
     folder = path.parent if path.is_file() else _dataset(path)
     main = path if path.is_file() else folder / _MAIN
-    metadata = read_json(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
+    metadata = read_metadata(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
     leaves = _leaves(metadata, main)
     cameras = [leaf.name for leaf in leaves if leaf.picture]
     camera = pick_camera(cameras, options)

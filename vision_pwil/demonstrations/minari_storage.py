@@ -11,7 +11,7 @@ import pyarrow as pa
 from vision_pwil.demonstrations import hdf5, tables
 from vision_pwil.demonstrations.episode import Array
 from vision_pwil.demonstrations.minari_space import Leaf
-from vision_pwil.demonstrations.parsing import read_json
+from vision_pwil.demonstrations.parsing import read_metadata
 from vision_pwil.demonstrations.pictures import check_size
 from vision_pwil.system import memory
 from vision_pwil.system.errors import InputError
@@ -133,7 +133,7 @@ def _table(folder: Path) -> Stored:
 
 def _table_state(folder: Path, infos: Any) -> dict[str, Array]:
     """The simulator's state at the start, from the options of the reset or the first row of the infos."""
-    metadata = read_json(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
+    metadata = read_metadata(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
     options = metadata.get("options") or {}
     state = options.get("initial_state_dict") if isinstance(options, dict) else None
     if isinstance(state, dict) and any(name in state for name in hdf5.STATE):

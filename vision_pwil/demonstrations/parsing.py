@@ -24,8 +24,8 @@ def plain(path: Path) -> Path:
     return path
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object."""
+def read_metadata(path: Path) -> dict[str, Any]:
+    """What a dataset says of itself: a JSON object."""
     with parsing(path, "JSON file"):
         memory.require(plain(path).stat().st_size)
         return dict(json.loads(path.read_text(encoding="utf-8")))

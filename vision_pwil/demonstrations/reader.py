@@ -4,7 +4,6 @@ from pathlib import Path
 
 from vision_pwil.demonstrations import shipped
 from vision_pwil.demonstrations.episode import Demonstrations
-from vision_pwil.demonstrations.formats import FORMATS
 from vision_pwil.demonstrations.options import Fit, Options
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing
@@ -27,6 +26,8 @@ def read(
         size: height and width that pictures are resized to; None leaves them as they are.
         fit: what becomes of a picture that is not square: its middle is cropped, or it is padded, or stretched.
     """
+    from vision_pwil.demonstrations.formats import FORMATS  # imports slowly
+
     options = Options(camera, filter, size, fit)
     path = shipped.find(path)
     with parsing(path, "file"):

@@ -19,8 +19,8 @@ from vision_pwil.system.files import DAMAGED, NO_CHECKSUM, parse_json, parsing, 
 
 
 def save(path: str | Path, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
-    """Write tensors, and values that JSON can hold."""
-    tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    """Write tensors, on whichever device they are, and values that JSON can hold."""
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
     values = json.loads(json.dumps(values, allow_nan=False))
     record = json.dumps({"sha256": _checksum(tensors, values), "values": values})
     # One entry only: safetensors writes more in any order. And not to the file: a full disk would be no OSError.

@@ -11,7 +11,6 @@ import numpy as np
 
 from vision_pwil.agents import table
 from vision_pwil.agents.protocol import Policy
-from vision_pwil.demonstrations import ASSETS
 from vision_pwil.envs.flat import Bounds, FlatEnv
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing
@@ -19,8 +18,6 @@ from vision_pwil.system.run import LATEST
 from vision_pwil.system.settings import Count, Settings, Whole, restore
 from vision_pwil.tasks.observation import Observation
 from vision_pwil.training.snapshot import read_snapshot
-
-_SHIPPED = "-policy.safetensors"
 
 
 @dataclass(frozen=True)
@@ -97,23 +94,8 @@ class Actor:
 
 def read_actor(path: str | Path) -> Actor:
     """The policy of a file, or the latest one of a run directory."""
-    file = policy_file(path)
+    path = Path(path)
+    file = path / LATEST if path.is_dir() else path
     arrays, values = read_snapshot(file)
     with parsing(file, "policy of this package"):
         return Actor(file, arrays, restore(About, values))
-
-
-def policy_file(path: str | Path) -> Path:
-    """The file of a policy: itself, the latest one of a run directory, or one that comes with the package, by name.
-
-    What is there on disk comes first.
-    """
-    path = Path(path)
-    if not path.exists() and str(path) in shipped_policies():
-        return ASSETS / f"{path}{_SHIPPED}"
-    return path / LATEST if path.is_dir() else path
-
-
-def shipped_policies() -> list[str]:
-    """Names of the policies that come with the package."""
-    return sorted(path.name.removesuffix(_SHIPPED) for path in ASSETS.glob(f"*{_SHIPPED}"))

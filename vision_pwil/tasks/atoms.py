@@ -11,16 +11,14 @@ weight on one atom, not copies of it. Which atom is a choice:
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from vision_pwil.demonstrations import Demonstrations
 from vision_pwil.encoder import Encoder
 from vision_pwil.system.errors import InputError
-
-Compare = Literal["pairs", "states", "frames"]
-Ending = Literal["none", "last", "shared"]
+from vision_pwil.tasks.config import Compare, Ending
 
 
 class Atoms(NamedTuple):

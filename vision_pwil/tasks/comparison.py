@@ -12,7 +12,7 @@ from vision_pwil.rewards.reward import EpisodeReward, Reward, embedding_scale, s
 from vision_pwil.rewards.table import find
 from vision_pwil.rewards.wasserstein import exact_w1, greedy_w1
 from vision_pwil.tasks.atoms import Atoms
-from vision_pwil.tasks.task import TaskConfig
+from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.verdict.behaviour import Scored
 
 

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vision_pwil.demonstrations import Demonstrations
-from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.tasks import videos
 from vision_pwil.tasks.preset import EnvOptions, Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
+
+if TYPE_CHECKING:
+    from vision_pwil.envs.renderer import RenderSettings
 
 ENV_ID = "vision_pwil/AdroitDoor-v0"
 """As `vision_pwil.door_env` registers it, which imports slowly: what plays in it imports it when it is needed."""
@@ -31,7 +34,7 @@ def defaults(choice: Choice) -> ImitationConfig:
     return replace(config, task=task)
 
 
-def replay(demonstrations: Demonstrations, options: EnvOptions, settings: RenderSettings | None) -> Demonstrations:
+def replay(demonstrations: Demonstrations, options: EnvOptions, settings: "RenderSettings | None") -> Demonstrations:
     """`vision_pwil.envs.open_loop.replayed_door`."""
     from vision_pwil.envs import open_loop
 

@@ -1,9 +1,9 @@
 """Preset: an expert, trained on the environment's own reward, to record demonstrations of."""
 
 from vision_pwil.agents import table
+from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.settings import Choice, ImitationConfig
-from vision_pwil.tasks.task import TaskConfig
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.training.settings import TrainingConfig
 
 
 def defaults(choice: Choice) -> ImitationConfig:

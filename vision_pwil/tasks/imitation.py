@@ -18,23 +18,27 @@ from vision_pwil.encoder import Encoder
 from vision_pwil.envs.flat import FlatEnv
 from vision_pwil.envs.replaying import replayed
 from vision_pwil.rewards.table import find as find_reward
+from vision_pwil.system.device import require_device
 from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import check_reward, held_out_level
+from vision_pwil.tasks.config import OWN_REWARD, TaskConfig
+from vision_pwil.tasks.demonstrated import demonstrated_replay, require_demonstrated
 from vision_pwil.tasks.making import make_env, make_task, require_room
 from vision_pwil.tasks.playback import film_run
 from vision_pwil.tasks.settings import ImitationConfig
-from vision_pwil.tasks.task import OWN_REWARD, Task, TaskConfig, own_settings
+from vision_pwil.tasks.task import Task, own_settings
 from vision_pwil.tasks.views import check_views
-from vision_pwil.tcc.train import TrainConfig as EncoderConfig
-from vision_pwil.tcc.train import train as train_encoder
+from vision_pwil.tcc.session import train as train_encoder
+from vision_pwil.tcc.settings import TrainConfig as EncoderConfig
 from vision_pwil.tcc.videos import require_videos
 from vision_pwil.training.cloning import clone
 from vision_pwil.training.evaluations import conclude
 from vision_pwil.training.prefill import prefill
 from vision_pwil.training.replay import Replay
-from vision_pwil.training.trainer import FREE, Trainer
+from vision_pwil.training.settings import FREE
+from vision_pwil.training.trainer import Trainer
 
 SHIPPED_ENCODER = ASSETS / "door-encoder.safetensors"
 
@@ -58,6 +62,7 @@ def imitate(config: ImitationConfig) -> Outcome:
     """Train, or continue, one run."""
     kind = table.find(config.agent)
     _require_sense(config, kind)
+    require_device(config.training.device)
     env = make_env(config)
     _require_dimensions("--dimensions", config.task.dimensions, env)
     _require_dimensions("--proprioception", config.task.proprioception, env)
@@ -69,6 +74,8 @@ def imitate(config: ImitationConfig) -> Outcome:
         shown = choose(shown, config.num_demos, config.training.seed)
     if shown:
         require_room(config, shown, env.horizon)
+    if config.training.demonstrated:
+        require_demonstrated(config.task, shown, env)
     encoder = None
     if shown and config.task.compare == "frames":
         require_videos(shown)
@@ -172,7 +179,8 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
             return own
     if run is None:
         raise InputError("No encoder comes with these demonstrations: name one with --encoder.")
-    session = train_encoder(EncoderConfig(demos=config.demos or Path(), out=run / "encoder"), demonstrations)
+    settings = EncoderConfig(demos=config.demos or Path(), out=run / "encoder", device=config.training.device)
+    session = train_encoder(settings, demonstrations)
     if not session.finished:
         raise Interrupted("The encoder is saved; the same command goes on.")
     return Encoder.load(session.encoder_path)
@@ -181,11 +189,13 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
 def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
     if config.reward != OWN_REWARD:
         find_reward(config.reward)
-    ours = config.ablation != "none" or config.prefill or config.training.n_step * config.training.action_repeat != 1
+    training = config.training
+    shared = bool(config.prefill or training.demonstrated)
+    ours = config.ablation != "none" or shared or training.n_step * training.action_repeat != 1
     if kind.needs_actions and ours:
         raise InputError(
-            f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, --n-step and "
-            "--action-repeat at 1 or their defaults."
+            f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, "
+            "--demonstrated, --n-step and --action-repeat at 1 or their defaults."
         )
     if kind.needs_actions and config.task.compare == "frames":
         raise InputError(f"The baseline {config.agent} learns from states and actions: give --compare pairs.")
@@ -232,4 +242,6 @@ def _train(
             raise InputError("--prefill fills the replay with demonstrations, and there are none: leave it at 0.")
         sums = {"alpha": config.task.alpha, "gamma": training.gamma}
         replay.add(prefill(kept, env.bounds, config.prefill, training.n_step, **sums))
-    return Trainer(run, training, replay=replay, level=held_out_level(run.path), **common).train()
+    demonstrated = demonstrated_replay(task, training, kept, env, replay) if kept and training.demonstrated else None
+    level = held_out_level(run.path)
+    return Trainer(run, training, replay=replay, demonstrated=demonstrated, level=level, **common).train()

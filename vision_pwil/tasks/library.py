@@ -21,8 +21,8 @@ from vision_pwil.tasks.making import make_env
 from vision_pwil.tasks.policy import load_flat_policy
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 from vision_pwil.tcc.recipes import RECIPES
-from vision_pwil.tcc.train import TrainConfig
-from vision_pwil.tcc.train import train as run_training
+from vision_pwil.tcc.session import train as run_training
+from vision_pwil.tcc.settings import TrainConfig
 from vision_pwil.tcc.videos import read_videos
 from vision_pwil.verdict.audit import AuditReport
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from vision_pwil.agents import table
 from vision_pwil.agents.d4pg import D4PGConfig
+from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.preset import Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
-from vision_pwil.tasks.task import TaskConfig
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.training.settings import TrainingConfig
 
 ENVIRONMENTS = ("Ant", "HalfCheetah", "Hopper", "Humanoid", "Reacher", "Walker2d")
 _BASE = TrainingConfig(steps=1_000_000, update_interval=1.0, threads=2)

@@ -18,7 +18,7 @@ from vision_pwil.tasks.film import Film, film
 from vision_pwil.tasks.task import Task
 from vision_pwil.training.evaluations import EVALUATION
 from vision_pwil.training.rollout import Trajectory
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.training.settings import TrainingConfig
 
 
 class Playback:

@@ -10,14 +10,15 @@ from vision_pwil.envs.control import Choose, held
 from vision_pwil.envs.flat import FlatEnv, flat_observation, require_registered
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.actor import Actor, read_actor
-from vision_pwil.tasks.task import TaskConfig, require_files
+from vision_pwil.tasks.config import TaskConfig
+from vision_pwil.tasks.task import require_files
 
 Look = Callable[[], np.ndarray]
 """Gives the embedding of the present frame, to a policy that sees pictures."""
 
 
 def load_policy(path: str | Path, look: Look | None = None) -> Choose:
-    """A trained policy, from a run directory, a policy file or by name: a function of the observation and the step.
+    """A trained policy, from a run directory or a policy file: a function of the observation and the step.
 
     The observation is the environment's own, and so are the actions: `env.step(policy(observation, step))`. What a
     policy sees besides (the time, an absorbing bit) is added here; where actions are held, call it at every step. A

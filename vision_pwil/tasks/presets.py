@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from vision_pwil.tasks import door, expert, locomotion, videos
+from vision_pwil.tasks.config import OWN_REWARD
 from vision_pwil.tasks.preset import Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
-from vision_pwil.tasks.task import OWN_REWARD
 
 PRESETS: list[Preset] = [door.PRESET]
 """Presets of single environments."""

@@ -7,10 +7,10 @@ from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.door_env import ENV_ID, OPEN_ANGLE
 from vision_pwil.envs import open_loop
 from vision_pwil.system.errors import InputError
+from vision_pwil.tasks.config import TaskConfig, View
 from vision_pwil.tasks.imitation import find_demonstrations
 from vision_pwil.tasks.making import make_env
 from vision_pwil.tasks.settings import ImitationConfig
-from vision_pwil.tasks.task import TaskConfig, View
 
 
 def render(

@@ -8,10 +8,9 @@ from vision_pwil.demonstrations.options import Options
 from vision_pwil.sac import SACConfig
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import Count, Settings, Whole
-from vision_pwil.tasks.task import TaskConfig
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.tasks.config import TaskConfig
+from vision_pwil.training.settings import TrainingConfig
 
-Recipe = Literal["default", "paper"]
 Ablation = Literal["none", "state", "l2", "nofill", "support"]
 
 
@@ -23,7 +22,7 @@ class Choice(Settings):
     """Id of a Gymnasium environment; "module:id" imports the module first."""
     agent: str = "sac"
     """The learner: sac (the paper's on pixels), d4pg (the paper's in locomotion), td3; or a baseline, bc or dac."""
-    recipe: Recipe = "default"
+    recipe: Literal["default", "paper"] = "default"
     """Where the settings start from: those measured to learn faster, or the paper's. Each may still be changed."""
     reward: str = "pwil"
     """The reward: pwil (greedy coupling), support (PWIL-support), transport (exact optimal transport of the whole
@@ -68,6 +67,8 @@ class ImitationConfig(Choice):
         super().__post_init__()
         if self.ablation in ("state", "nofill") and self.prefill:
             raise InputError(f"The ablation {self.ablation} does not fill the replay: leave --prefill at 0.")
+        if self.subsample > 1 and self.training.demonstrated:
+            raise InputError("--demonstrated takes whole demonstrations: leave --subsample at 1.")
         if self.subsample > 1 and (self.task.ending != "none" or self.task.pace):
             raise InputError(
                 "Subsampled demonstrations have no absorbing end and no times: leave --subsample at 1, or give "

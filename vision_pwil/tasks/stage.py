@@ -20,7 +20,8 @@ from vision_pwil.envs.camera import Camera
 from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.comparison import Comparison
-from vision_pwil.tasks.task import OWN_REWARD, Task
+from vision_pwil.tasks.config import OWN_REWARD
+from vision_pwil.tasks.task import Task
 from vision_pwil.training.rollout import Trajectory
 
 

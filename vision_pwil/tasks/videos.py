@@ -5,10 +5,10 @@ from dataclasses import replace
 from vision_pwil.agents import table
 from vision_pwil.sac import SACConfig
 from vision_pwil.system.errors import InputError
+from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.preset import Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
-from vision_pwil.tasks.task import TaskConfig
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.training.settings import TrainingConfig
 
 PIXELS = TaskConfig(compare="frames", ending="last", beta=1.0)
 """The paper's pixel reward (section "Door Opening Task")."""

@@ -10,16 +10,18 @@ from statistics import mean, stdev
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
 from vision_pwil.system.run import Row
-from vision_pwil.tcc import pictures
-from vision_pwil.tcc.sampling import held_out_count
-from vision_pwil.tcc.train import TrainConfig, train
-from vision_pwil.tcc.videos import read_videos
+from vision_pwil.tcc.settings import TrainConfig
 
 COLUMNS = ("fold", "held_out", "best_updates", "tau_train", "tau_validation", "tau_train_last", "tau_validation_last")
 
 
 def crossvalidate(config: TrainConfig) -> list[dict[str, float | str]]:
     """Train on every fold; one row each. "Last" is the encoder after the last update, which no video chose."""
+    from vision_pwil.tcc import pictures  # import slowly, and --help needs none of it
+    from vision_pwil.tcc.sampling import held_out_count
+    from vision_pwil.tcc.session import train
+    from vision_pwil.tcc.videos import read_videos
+
     rows: list[dict[str, float | str]] = []
     curves: dict[str, list[Row]] = {}
     demonstrations = read_videos(config.demos, config.reading)

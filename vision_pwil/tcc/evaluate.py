@@ -4,17 +4,13 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 
-import imageio.v3 as imageio
 import numpy as np
 
 from vision_pwil.demonstrations.options import Options
-from vision_pwil.encoder import Encoder
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
 from vision_pwil.system.progress import progress
-from vision_pwil.tcc import pictures
 from vision_pwil.tcc.alignment import nearest, tau_matrix
-from vision_pwil.tcc.videos import read_videos
 
 
 @dataclass(frozen=True)
@@ -37,6 +33,12 @@ def evaluate(config: EvaluateConfig) -> dict[str, float]:
 
     Which videos were held out is known only for the demonstrations the encoder was trained on; of others, all are.
     """
+    import imageio.v3 as imageio  # import slowly, and --help needs none of it
+
+    from vision_pwil.encoder import Encoder
+    from vision_pwil.tcc import pictures
+    from vision_pwil.tcc.videos import read_videos
+
     encoder = Encoder.load(config.encoder)
     demonstrations = read_videos(config.demos, config.reading)
     trained_on, rendered = encoder.provenance.render_fingerprint, demonstrations.render_fingerprint

@@ -32,15 +32,15 @@ class Learner:
     After `update` number n all of its state is a function of the videos, the recipe, the seed and n.
     """
 
-    def __init__(self, videos: Sequence[np.ndarray], recipe: Recipe, seed: int) -> None:
+    def __init__(self, videos: Sequence[np.ndarray], recipe: Recipe, seed: int, device: str = "cpu") -> None:
         torch.manual_seed(seed)
         mean = np.mean([video.mean(axis=0) for video in videos], axis=0)
         self.videos = [torch.tensor(video) for video in videos]
         self.recipe = recipe = resolved(recipe, [len(video) for video in videos])
-        self.seed = seed
+        self.seed, self.device = seed, torch.device(device)
         self.updates = 0
-        self.encoder = Encoder(mean)
-        self.average = Encoder(mean)
+        self.encoder = Encoder(mean).to(self.device)
+        self.average = Encoder(mean).to(self.device)
         self.average.load_state_dict(self.encoder.state_dict())
         self.average.requires_grad_(False)
         self.optimizer = torch.optim.AdamW(
@@ -49,10 +49,13 @@ class Learner:
 
     def update(self) -> dict[str, float]:
         """One gradient update; returns the losses and the learning rate."""
+        return self.learn(sample(self.videos, self.recipe, self.seed, self.updates).to(self.device))
+
+    def learn(self, batch: VideoBatch) -> dict[str, float]:
+        """The update, from a batch on the learner's device."""
         rate = learning_rate(self.recipe, self.updates)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        batch = sample(self.videos, self.recipe, self.seed, self.updates)
         embeddings = self.encoder.network(self.encoder.normalise(batch.frames, batch.brightness))
         terms = self._losses(embeddings, batch)
         loss = torch.stack(list(terms.values())).sum()
@@ -67,7 +70,7 @@ class Learner:
         recipe = self.recipe
         embeddings, composites = embeddings.split([len(batch.time), len(embeddings) - len(batch.time)])
         z, mask = pad(embeddings, batch.lengths)
-        u, v = pairs(len(batch.lengths), recipe.every_pair).T
+        u, v = pairs(len(batch.lengths), recipe.every_pair, self.device).T
         options = {"smoothing": recipe.label_smoothing} if recipe.loss == "classification" else {}
         cycle = losses.LOSSES[recipe.loss](z[u], z[v], mask[u], mask[v], recipe.temperature, **options)
         terms = {"cycle": cycle}

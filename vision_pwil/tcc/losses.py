@@ -43,7 +43,7 @@ def _cycled_index(
     """Index i, and mean and variance of the index it cycles back to, all over the length of the video."""
     probability = cycle_back(u, v, u_mask, v_mask, temperature).exp()
     length = u_mask.sum(-1, keepdim=True)
-    index = torch.arange(u.shape[-2], dtype=u.dtype) / length
+    index = torch.arange(u.shape[-2], dtype=u.dtype, device=u.device) / length
     mean = (probability * index[:, None, :]).sum(-1)
     variance = (probability * (index[:, None, :] - mean[..., None]).square()).sum(-1)
     return index, mean, variance
@@ -85,7 +85,7 @@ def time_contrast(
     same = video[:, None] == video[None, :]
     target = (-(time[:, None] - time[None, :]).square() / (2 * width**2)).masked_fill(same, -torch.inf).softmax(-1)
     others = z if composites is None else torch.cat([z, composites])
-    near = similarity(z, others, torch.ones(len(others), dtype=torch.bool), temperature)
+    near = similarity(z, others, others.new_ones(len(others), dtype=torch.bool), temperature)
     hidden = torch.nn.functional.pad(same, (0, len(others) - len(z)))
     log_probability = near.masked_fill(hidden, -torch.inf).log_softmax(-1)[:, : len(z)]
     return -(target * log_probability.masked_fill(same, 0)).sum(-1).mean()

@@ -30,6 +30,11 @@ class VideoBatch(NamedTuple):
     lengths: list[int]
     """Frames of each video."""
 
+    def to(self, device: torch.device) -> "VideoBatch":
+        """The same on a device."""
+        frames, brightness, time, video = (part.to(device) for part in self[:-1])
+        return VideoBatch(frames, brightness, time, video, self.lengths)
+
 
 def held_out_count(count: int) -> int:
     """Videos to hold out of `count`: one in five, and at least two; none of fewer than four."""
@@ -118,14 +123,15 @@ def composites(frames: Tensor, count: int, rng: np.random.Generator) -> Tensor:
 def pad(embeddings: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor]:
     """Videos one after the other (n,d) as one padded array (V,N,d), and the mask (V,N) of its real frames."""
     padded = torch.nn.utils.rnn.pad_sequence(embeddings.split(lengths), batch_first=True)
-    return padded, torch.arange(padded.shape[1]) < torch.tensor(lengths)[:, None]
+    ends = torch.tensor(lengths, device=padded.device)
+    return padded, torch.arange(padded.shape[1], device=padded.device) < ends[:, None]
 
 
-def pairs(videos: int, every: bool) -> Tensor:
+def pairs(videos: int, every: bool, device: torch.device | str = "cpu") -> Tensor:
     """Ordered pairs (P,2) of a batch's videos: neighbours both ways, or `every` two different videos."""
+    index = torch.arange(videos, device=device)
     if every:
-        index = torch.arange(videos)
         grid = torch.cartesian_prod(index, index)
         return grid[grid[:, 0] != grid[:, 1]]
-    neighbours = torch.arange(videos).view(-1, 2)
+    neighbours = index.view(-1, 2)
     return torch.cat([neighbours, neighbours.flip(1)])

@@ -14,7 +14,7 @@ from vision_pwil.system.threads import use_threads
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, Transitions
 from vision_pwil.training.rollout import Playable
-from vision_pwil.training.trainer import TrainingConfig
+from vision_pwil.training.settings import TrainingConfig
 
 
 def clone(

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from vision_pwil.agents.protocol import Act, Agent
+from vision_pwil.agents.protocol import Act, Agent, Batch
 from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board
 from vision_pwil.system.errors import InputError
@@ -24,58 +24,18 @@ from vision_pwil.system.interrupt import asked_to_stop
 from vision_pwil.system.malloc import keep_freed_memory
 from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Run
-from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share, Whole, restore
+from vision_pwil.system.settings import Settings, Whole, restore
 from vision_pwil.system.threads import use_threads
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, n_step_transitions
 from vision_pwil.training.rollout import Collect, Playable, Trajectory
+from vision_pwil.training.settings import TrainingConfig
 from vision_pwil.training.worker import Worker
 
 EXPLORATION = 0
 """Second number of the seeds of exploring episodes."""
 LARGEST = 1e6
 """A loss or value beyond this has exploded: PWIL's discounted returns stay below alpha / (1 - gamma), a few hundred."""
-
-
-@dataclass(frozen=True)
-class TrainingConfig(Settings):
-    """How much experience, how it is used, and how often it is looked at."""
-
-    steps: Count = 500_000
-    """Environment steps to train for; more on a later call continue the run (the paper: 1.5M for the door)."""
-    seed: Whole = 0
-    """Decides everything random in the run."""
-    gamma: Share = 0.99
-    """Discount factor (the paper's appendix A)."""
-    n_step: Count = 1
-    """Decisions in a return (SAC: 1; the paper's D4PG, appendix A: 5)."""
-    action_repeat: Count = 1
-    """Steps for which an action is held; the learner sees the steps at which a new one is chosen. Holding it explores
-    further and shortens the horizon to learn over (Mnih et al. 2015; Yarats et al. 2022). Not in the paper."""
-    batch_size: Count = 256
-    """Transitions in an update (the paper's grid: 64, 128, 256)."""
-    update_interval: Positive = 4.0
-    """Environment steps for each update (the paper's grid: 1, 4, 8)."""
-    random_steps: Whole = 10_000
-    """Steps of uniformly random actions before learning starts (Haarnoja et al.'s code: 10,000)."""
-    noise_exponent: float = 0.0
-    """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
-    replay_capacity: Count = 1_000_000
-    """Transitions kept (the paper's appendix A)."""
-    device: str = "cpu"
-    """Where the learner computes, as torch names it: cpu, cuda, cuda:1; episodes are played on the CPU."""
-    threads: Count = 1
-    """Of the learner; the episodes are played in a process beside it. The same number repeats a run to the last bit."""
-    evaluation_interval: Count = 10_000
-    """Environment steps between evaluations (the paper, "Implementation")."""
-    evaluation_episodes: Count = 10
-    """Episodes in an evaluation (the paper, "Implementation")."""
-    checkpoint_seconds: NotNegative = 60.0
-    """Time between checkpoints; has no influence on what is learned."""
-
-
-FREE = ("training.steps", "training.checkpoint_seconds")
-"""Settings that may change when a run is continued."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +68,8 @@ class Trainer:
         agent: a learner, fresh.
         act: how a process without the learner acts with the agent's policy.
         replay: empty, or prefilled.
+        demonstrated: the demonstrations' transitions, where batches hold a share of them; it draws from the replay's
+            random state.
         about: what a saved policy says of its task, so that it can act far from its run.
         level: what held-out demonstrations have of an evaluation's numbers, where it is known.
     """
@@ -121,11 +83,12 @@ class Trainer:
         agent: Agent,
         act: Act,
         replay: Replay,
+        demonstrated: Replay | None = None,
         about: Mapping[str, Any],
         level: Mapping[str, float] | None = None,
     ) -> None:
         self.run, self.config, self.task, self.agent, self.act, self.replay = run, config, task, agent, act, replay
-        self.level = level
+        self.demonstrated, self.level = demonstrated, level
         self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
@@ -216,8 +179,7 @@ class Trainer:
         owed = int((self.step - self.config.random_steps) / self.config.update_interval) - self.updates
         if owed < 1:
             return {}
-        size = self.config.batch_size
-        history = [self.agent.update(batch) for batch in self.replay.sample(owed * size).split(size)]
+        history = [self.agent.update(batch) for batch in self._batches(owed)]
         self.updates += owed
         means = {name: float(torch.stack([metrics[name] for metrics in history]).mean()) for name in history[0]}
         for name, value in means.items():
@@ -227,6 +189,15 @@ class Trainer:
                     "is from before. Try a lower learning rate, another seed, or --critic-layer-norm."
                 )
         return means
+
+    def _batches(self, count: int) -> list[Batch]:
+        """So many batches, each with its share of demonstrated transitions."""
+        size, shown = self.config.batch_size, self.config.shown
+        if self.demonstrated is None:
+            return self.replay.sample(count * size).split(size)
+        own, others = self.replay.sample(count * (size - shown)), self.demonstrated.sample(count * shown)
+        pairs = zip(own.split(size - shown), others.split(shown), strict=True)
+        return [Batch(*map(torch.cat, zip(*pair, strict=True))) for pair in pairs]
 
     def _add(self, trajectory: Trajectory) -> None:
         self.agent.observe(trajectory.observations)

@@ -14,7 +14,7 @@ from vision_pwil.system.interrupt import shielded
 from vision_pwil.training.rollout import Assess, Collect, Playable, assess, collect
 
 STOPPED = 10.0
-"""Seconds after which a process that someone has stopped is replaced; who stops the learner, too, stops this clock."""
+"""Seconds after which a process that someone has stopped is replaced; a learner stopped with it finds it going on."""
 
 
 def _serve(task: Playable, act: Act, connection: Any) -> None:

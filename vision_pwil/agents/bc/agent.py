@@ -1,31 +1,18 @@
 """Behavioural cloning, the paper's first baseline (appendix "BC Implementation")."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from vision_pwil.agents.bc.settings import BCConfig
 from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise
 from vision_pwil.agents.perceptron import Perceptron, shapes
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.td3 import act
+from vision_pwil.agents.table import Blueprint
 from vision_pwil.rewards.metric import StandardizedEuclidean
-from vision_pwil.system.settings import Count, Positive, Settings
-
-__all__ = ["BC", "BCConfig", "act"]
-
-
-@dataclass(frozen=True)
-class BCConfig(Settings):
-    """Behavioural cloning's own settings."""
-
-    hidden: tuple[Count, ...] = (128, 64)
-    """Units of the hidden layers, ReLU (the paper's appendix "BC Implementation")."""
-    learning_rate: Positive = 1e-4
-    """Adam's learning rate (grid: 1e-5, 1e-4, 1e-3)."""
 
 
 class BC:
@@ -87,3 +74,9 @@ class BC:
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Return to a saved state, bit for bit."""
         self.actor.load_state_dict(state)
+
+
+def build(plan: Blueprint) -> BC:
+    """A fresh learner."""
+    assert plan.expert is not None
+    return BC(plan.expert.states, plan.action_size, plan.settings, plan.seed, plan.device)
