@@ -12,6 +12,7 @@ import gymnasium as gym
 import imageio.v3 as imageio
 import numpy as np
 import pytest
+import torch
 import tyro
 
 from tests.shared import HAMMER, needs_shared
@@ -80,6 +81,7 @@ def pendulums(tmp_path_factory) -> Path:
 
 def settings(tmp_path: Path, demos: Path | None, **options):
     options = {"env": PENDULUM, **options}
+    torch.manual_seed(0)  # the same weights each time
     Encoder().save(tmp_path / "encoder.safetensors")
     given = {"demos": demos, "encoder": tmp_path / "encoder.safetensors", "run": tmp_path / "run", **SMALL, **options}
     return _settings(given.pop("env"), **given)

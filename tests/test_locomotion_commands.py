@@ -123,6 +123,19 @@ def test_an_interrupted_run_ends_in_the_same_weights(threads, batch, demos, tmp_
     assert train("parts", 90) == whole != part
 
 
+def test_an_interrupted_run_with_demonstrated_transitions_ends_in_the_same_weights(demos, tmp_path):
+    def train(folder: str, steps: int) -> bytes:
+        used = {"random_steps": 20, "batch_size": 8, "demonstrated": 0.5, "checkpoint_seconds": 0.0}
+        tiny = TrainingConfig(steps=steps, evaluation_episodes=1, **used)
+        usual = replace(locomotion.defaults(Choice(ENV, "sac")), num_demos=2, subsample=1)
+        imitate(replace(usual, demos=demos, run=tmp_path / folder, training=tiny))
+        return (tmp_path / folder / "checkpoint.safetensors").read_bytes()
+
+    part = train("parts", 45)
+    whole = train("whole", 90)
+    assert train("parts", 90) == whole != part
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_cloning_stops_cleanly_also_where_ctrl_c_is_ignored(number, demos, tmp_path):
     """A shell's background ignores Ctrl-C; one that is sent on purpose is heard."""
@@ -153,6 +166,10 @@ def test_cloning_stops_cleanly_also_where_ctrl_c_is_ignored(number, demos, tmp_p
         (["--dimensions", "3", "11"], "--dimensions 3 11 does not name dimensions of a state, each once: give numbers"),
         (["--dimensions", "4", "4"], "--dimensions 4 4 does not name dimensions"),
         (["--agent", "dac", "--n-step", "5"], "--n-step"),
+        (["--agent", "dac", "--demonstrated", "0.5", "--subsample", "1"], "--demonstrated"),
+        (["--demonstrated", "0.5"], "--demonstrated takes whole demonstrations: leave --subsample at 1"),
+        (["--demonstrated", "0.5", "--subsample", "1"], "beside the others: give two at the least"),
+        (["--demonstrated", "1"], "leaves a batch of 256 without transitions of the demonstrations or of the agent"),
         (["--agent", "a3c"], "There is no agent 'a3c': choose one of sac, d4pg, td3, dac, bc"),
         (["--reward", "gold"], "There is no reward 'gold': choose one of pwil, support, transport, sinkhorn"),
     ],

@@ -24,6 +24,7 @@ from vision_pwil.system.run import Row, Run
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.auditing import check_reward, held_out_level
 from vision_pwil.tasks.config import OWN_REWARD, TaskConfig
+from vision_pwil.tasks.demonstrated import demonstrated_replay, require_demonstrated
 from vision_pwil.tasks.making import make_env, make_task, require_room
 from vision_pwil.tasks.playback import film_run
 from vision_pwil.tasks.settings import ImitationConfig
@@ -73,6 +74,8 @@ def imitate(config: ImitationConfig) -> Outcome:
         shown = choose(shown, config.num_demos, config.training.seed)
     if shown:
         require_room(config, shown, env.horizon)
+    if config.training.demonstrated:
+        require_demonstrated(config.task, shown, env)
     encoder = None
     if shown and config.task.compare == "frames":
         require_videos(shown)
@@ -186,11 +189,13 @@ def find_encoder(config: ImitationConfig, demonstrations: Demonstrations, run: P
 def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
     if config.reward != OWN_REWARD:
         find_reward(config.reward)
-    ours = config.ablation != "none" or config.prefill or config.training.n_step * config.training.action_repeat != 1
+    training = config.training
+    shared = bool(config.prefill or training.demonstrated)
+    ours = config.ablation != "none" or shared or training.n_step * training.action_repeat != 1
     if kind.needs_actions and ours:
         raise InputError(
-            f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, --n-step and "
-            "--action-repeat at 1 or their defaults."
+            f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, "
+            "--demonstrated, --n-step and --action-repeat at 1 or their defaults."
         )
     if kind.needs_actions and config.task.compare == "frames":
         raise InputError(f"The baseline {config.agent} learns from states and actions: give --compare pairs.")
@@ -237,4 +242,6 @@ def _train(
             raise InputError("--prefill fills the replay with demonstrations, and there are none: leave it at 0.")
         sums = {"alpha": config.task.alpha, "gamma": training.gamma}
         replay.add(prefill(kept, env.bounds, config.prefill, training.n_step, **sums))
-    return Trainer(run, training, replay=replay, level=held_out_level(run.path), **common).train()
+    demonstrated = demonstrated_replay(task, training, kept, env, replay) if kept and training.demonstrated else None
+    level = held_out_level(run.path)
+    return Trainer(run, training, replay=replay, demonstrated=demonstrated, level=level, **common).train()

@@ -67,6 +67,8 @@ class ImitationConfig(Choice):
         super().__post_init__()
         if self.ablation in ("state", "nofill") and self.prefill:
             raise InputError(f"The ablation {self.ablation} does not fill the replay: leave --prefill at 0.")
+        if self.subsample > 1 and self.training.demonstrated:
+            raise InputError("--demonstrated takes whole demonstrations: leave --subsample at 1.")
         if self.subsample > 1 and (self.task.ending != "none" or self.task.pace):
             raise InputError(
                 "Subsampled demonstrations have no absorbing end and no times: leave --subsample at 1, or give "

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Share, Whole
 
 
@@ -28,6 +29,9 @@ class TrainingConfig(Settings):
     """Steps of uniformly random actions before learning starts (Haarnoja et al.'s code: 10,000)."""
     noise_exponent: float = 0.0
     """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
+    demonstrated: Share = 0.0
+    """Share of each batch drawn from the demonstrations' own transitions, where they hold states and actions (0.5: Ball
+    et al. 2023, "RLPD"). Not in the paper, which fills the replay with them (--prefill)."""
     replay_capacity: Count = 1_000_000
     """Transitions kept (the paper's appendix A)."""
     device: str = "cpu"
@@ -40,6 +44,19 @@ class TrainingConfig(Settings):
     """Episodes in an evaluation (the paper, "Implementation")."""
     checkpoint_seconds: NotNegative = 60.0
     """Time between checkpoints; has no influence on what is learned."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.demonstrated and not 0 < self.shown < self.batch_size:
+            raise InputError(
+                f"--demonstrated {self.demonstrated:g} leaves a batch of {self.batch_size} without transitions of the "
+                "demonstrations or of the agent: choose a share between, such as 0.5."
+            )
+
+    @property
+    def shown(self) -> int:
+        """Demonstrated transitions in a batch."""
+        return round(self.demonstrated * self.batch_size)
 
 
 FREE = ("training.steps", "training.checkpoint_seconds")

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from vision_pwil.agents.protocol import Act, Agent
+from vision_pwil.agents.protocol import Act, Agent, Batch
 from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board
 from vision_pwil.system.errors import InputError
@@ -68,6 +68,8 @@ class Trainer:
         agent: a learner, fresh.
         act: how a process without the learner acts with the agent's policy.
         replay: empty, or prefilled.
+        demonstrated: the demonstrations' transitions, where batches hold a share of them; it draws from the replay's
+            random state.
         about: what a saved policy says of its task, so that it can act far from its run.
         level: what held-out demonstrations have of an evaluation's numbers, where it is known.
     """
@@ -81,11 +83,12 @@ class Trainer:
         agent: Agent,
         act: Act,
         replay: Replay,
+        demonstrated: Replay | None = None,
         about: Mapping[str, Any],
         level: Mapping[str, float] | None = None,
     ) -> None:
         self.run, self.config, self.task, self.agent, self.act, self.replay = run, config, task, agent, act, replay
-        self.level = level
+        self.demonstrated, self.level = demonstrated, level
         self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
@@ -176,8 +179,7 @@ class Trainer:
         owed = int((self.step - self.config.random_steps) / self.config.update_interval) - self.updates
         if owed < 1:
             return {}
-        size = self.config.batch_size
-        history = [self.agent.update(batch) for batch in self.replay.sample(owed * size).split(size)]
+        history = [self.agent.update(batch) for batch in self._batches(owed)]
         self.updates += owed
         means = {name: float(torch.stack([metrics[name] for metrics in history]).mean()) for name in history[0]}
         for name, value in means.items():
@@ -187,6 +189,15 @@ class Trainer:
                     "is from before. Try a lower learning rate, another seed, or --critic-layer-norm."
                 )
         return means
+
+    def _batches(self, count: int) -> list[Batch]:
+        """So many batches, each with its share of demonstrated transitions."""
+        size, shown = self.config.batch_size, self.config.shown
+        if self.demonstrated is None:
+            return self.replay.sample(count * size).split(size)
+        own, others = self.replay.sample(count * (size - shown)), self.demonstrated.sample(count * shown)
+        pairs = zip(own.split(size - shown), others.split(shown), strict=True)
+        return [Batch(*map(torch.cat, zip(*pair, strict=True))) for pair in pairs]
 
     def _add(self, trajectory: Trajectory) -> None:
         self.agent.observe(trajectory.observations)
