@@ -27,7 +27,7 @@ def test_the_verbs_are_there():
         vision_pwil.fly  # noqa: B018
 
 
-def test_importing_the_package_imports_nothing_else():
+def test_importing_the_package_imports_next_to_nothing():
     """Milliseconds: torch, numpy and the rest wait until a verb is used; rooms do not hide verbs."""
     code = """
 import sys
@@ -38,7 +38,10 @@ import vision_pwil.commands.audit, vision_pwil.commands.evaluate
 print(vision_pwil.audit.__module__, vision_pwil.evaluate.__module__)
 """
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert shown.splitlines() == ["[] []", "vision_pwil.tasks.library vision_pwil.tasks.playback"]
+    assert shown.splitlines() == [
+        "[] ['vision_pwil.system', 'vision_pwil.system.lazy']",
+        "vision_pwil.tasks.library vision_pwil.tasks.playback",
+    ]
 
 
 def test_options_are_those_of_the_command_line():
@@ -64,11 +67,11 @@ def test_what_is_wrong_is_said_before_anything_begins(tmp_path):
 def test_help_imports_little():
     """What takes seconds to import is not needed to show options."""
     slow = ["torch", "numba", "scipy", "gymnasium", "mujoco", "av", "h5py", "pyarrow", "matplotlib", "ot", "ray"]
+    shown = [[name] for name in COMMANDS] + [["encoder", name] for name in ACTIONS] + [["demonstrations", "inspect"]]
     code = f"""
 import sys
 from vision_pwil.__main__ import main
-encoder = [["encoder", action] for action in {ACTIONS!r}]
-for words in [*encoder, ["demonstrations", "inspect"], *([name] for name in {[*COMMANDS]!r})]:
+for words in {shown!r}:
     try:
         main([*words, "--help"])
     except SystemExit:
