@@ -194,7 +194,7 @@ def test_command_line_renders(tmp_path):
 def test_interrupted_rendering_leaves_nothing(tmp_path):
     (shut,) = swinging(speed=0.0, steps=300).episodes
     Demonstrations((shut,) * 8).save(tmp_path / "in.demos")
-    arguments = ["render", tmp_path / "in.demos", tmp_path / "out.demos"]
+    arguments = ["render", tmp_path / "in.demos", tmp_path / "out.demos", "--env", ENV_ID]
     process = subprocess.Popen(
         [sys.executable, "-m", "vision_pwil", "demonstrations", *map(str, arguments)],
         stdout=subprocess.DEVNULL,

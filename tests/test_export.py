@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from vision_pwil.agents import table
+from vision_pwil.agents import blueprint, table
 from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.observation import Observation
@@ -35,8 +35,8 @@ def saved(folder, agent, observe, /, state_size=STATE, **changes):
     size = observe.size(state_size)
     kind = table.find(agent)
     settings = kind.settings()
-    expert = table.Expert(rng.normal(2, 3, (40, state_size)), rng.uniform(-1, 1, (40, 6)), 1, 1)
-    learner = kind.build(table.Blueprint(settings, size, 6, 0, "cpu", expert))
+    expert = blueprint.Expert(rng.normal(2, 3, (40, state_size)), rng.uniform(-1, 1, (40, 6)), 1, 1)
+    learner = kind.build(blueprint.Blueprint(settings, size, 6, 0, "cpu", expert))
     policy = {
         name: (1.5 * array + rng.normal(0, 0.05, array.shape)).astype(np.float32)
         for name, array in learner.policy().items()

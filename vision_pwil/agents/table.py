@@ -3,9 +3,7 @@
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from vision_pwil.agents.bc import BCConfig
 from vision_pwil.agents.d4pg import D4PGConfig
@@ -15,31 +13,8 @@ from vision_pwil.sac import SACConfig
 from vision_pwil.system.errors import InputError
 
 if TYPE_CHECKING:
+    from vision_pwil.agents.blueprint import Blueprint
     from vision_pwil.agents.protocol import Act, Agent
-
-
-class Expert(NamedTuple):
-    """What the baselines learn from beside the reward: the demonstrations' own pairs."""
-
-    states: np.ndarray
-    """(D, S)."""
-    actions: np.ndarray
-    """(D, A), in [-1, 1]."""
-    ends: int
-    """Demonstrations that ended early."""
-    every: int
-    """Steps for each pair kept."""
-
-
-class Blueprint(NamedTuple):
-    """All that a fresh learner is made from."""
-
-    settings: Any
-    observation_size: int
-    action_size: int
-    seed: int
-    device: str = "cpu"
-    expert: Expert | None = None
 
 
 @dataclass(frozen=True)

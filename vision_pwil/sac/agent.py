@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from vision_pwil.agents.activations import NormalizedRelu
+from vision_pwil.agents.blueprint import Blueprint
 from vision_pwil.agents.normalizer import Normalizer
 from vision_pwil.agents.parameters import Average, Parameters
 from vision_pwil.agents.parts import Noise, Part, gather, restore
 from vision_pwil.agents.perceptron import RELU, Activations, Perceptron, shapes, twins
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.table import Blueprint
 from vision_pwil.sac import compiled, distribution, losses
 from vision_pwil.sac.settings import SACConfig
 

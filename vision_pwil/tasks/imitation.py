@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vision_pwil.agents import table
+from vision_pwil.agents import blueprint, table
 from vision_pwil.agents.protocol import Agent
 from vision_pwil.demonstrations import ASSETS, Demonstrations, choose, read, subsample
 from vision_pwil.encoder import Encoder
@@ -229,8 +229,8 @@ def _train(
             for part in ("states", "actions")
         )
         ends = sum(episode.absorbing for episode in shown.episodes)
-        expert = table.Expert(states, env.bounds.to_policy(actions), ends, config.subsample)
-    plan = table.Blueprint(config.settings, size, env.action_size, training.seed, training.device, expert)
+        expert = blueprint.Expert(states, env.bounds.to_policy(actions), ends, config.subsample)
+    plan = blueprint.Blueprint(config.settings, size, env.action_size, training.seed, training.device, expert)
     agent: Agent = kind.build(plan)
     common: dict[str, Any] = {"task": task, "agent": agent, "act": kind.act, "about": task.about(env)}
     if not kind.plays:

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from vision_pwil.agents.bc.settings import BCConfig
+from vision_pwil.agents.blueprint import Blueprint
 from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise
 from vision_pwil.agents.perceptron import Perceptron, shapes
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.table import Blueprint
 from vision_pwil.rewards.metric import StandardizedEuclidean
 
 

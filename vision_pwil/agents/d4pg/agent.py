@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vision_pwil.agents.blueprint import Blueprint
 from vision_pwil.agents.d4pg import categorical, networks
 from vision_pwil.agents.d4pg.networks import HIDDEN
 from vision_pwil.agents.d4pg.settings import D4PGConfig
@@ -14,7 +15,6 @@ from vision_pwil.agents.parameters import Average
 from vision_pwil.agents.parts import Counter, Noise, Part, gather, restore
 from vision_pwil.agents.perceptron import Perceptron
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.table import Blueprint
 
 
 class D4PG:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vision_pwil.agents.blueprint import Blueprint
 from vision_pwil.agents.dac import losses
 from vision_pwil.agents.dac.expert import ExpertPairs
 from vision_pwil.agents.dac.settings import DACConfig
@@ -17,7 +18,6 @@ from vision_pwil.agents.parameters import Parameters
 from vision_pwil.agents.parts import Noise, Part, gather, restore
 from vision_pwil.agents.perceptron import differentiable, shapes
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.table import Blueprint
 from vision_pwil.agents.td3 import TD3
 
 

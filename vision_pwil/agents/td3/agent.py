@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vision_pwil.agents.blueprint import Blueprint
 from vision_pwil.agents.parameters import Average, Parameters
 from vision_pwil.agents.parts import Counter, Noise, Part, gather, restore
 from vision_pwil.agents.perceptron import Perceptron, shapes, twins
 from vision_pwil.agents.protocol import Batch, Policy
-from vision_pwil.agents.table import Blueprint
 from vision_pwil.agents.td3 import losses
 from vision_pwil.agents.td3.settings import TD3Config
 
