@@ -14,6 +14,7 @@ import pytest
 from vision_pwil.agents.td3 import TD3Config
 from vision_pwil.system.run import read_curve
 
+pytestmark = pytest.mark.slow  # each compiles the kernels anew, in its copy of the package
 ROOT = Path(__file__).resolve().parents[1]
 PLAY = ["--steps", 40, "--random-steps", 40, "--evaluation-episodes", 1, "--evaluation-interval", 30]
 """A training that ends before the first update, which takes long to compile in a copy."""
