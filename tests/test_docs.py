@@ -222,8 +222,8 @@ def test_the_readme_goes_from_videos_to_a_policy(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     tau, verdict, *_, earned = done.stdout.splitlines()
     assert re.search(r"videos: -?[01]\.\d\d$", tau) and "separation" in verdict and "filmed in" in earned, done.stdout
-    assert (tmp_path / "runs" / "cross" / "policy.mp4").stat().st_size > 1000
-    assert (tmp_path / "runs" / "cross" / "evaluation.json").exists()
+    assert (tmp_path / "runs" / "library" / "policy.mp4").stat().st_size > 1000
+    assert (tmp_path / "runs" / "library" / "evaluation.json").exists()
 
 
 @pytest.mark.slow
