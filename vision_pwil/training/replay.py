@@ -99,9 +99,15 @@ class Replay:
             rows[indices] = values[-len(indices) :]
         self.count += len(transitions.reward)
 
-    def sample(self, size: int) -> Batch:
-        """Independent uniform draws."""
-        indices = torch.from_numpy(self.rng.integers(len(self), size=size))
+    @property
+    def oldest(self) -> int:
+        """The first transition still there, in the count of all ever added."""
+        return max(0, self.count - self.capacity)
+
+    def sample(self, size: int, among: np.ndarray | None = None) -> Batch:
+        """Independent uniform draws, of all transitions or `among` some, numbered by the count of all ever added."""
+        drawn = self.rng.integers(len(self) if among is None else len(among), size=size)
+        indices = torch.from_numpy(drawn if among is None else among[drawn] % self.capacity)
         return Batch(*(tensor.index_select(0, indices) for tensor in self._tensors))
 
     def save(self, folder: Path) -> None:
@@ -113,7 +119,7 @@ class Replay:
         for path, (_, end) in _segments(folder).items():
             if end <= self._saved - self.capacity:
                 path.unlink()
-        first = max(self._saved, self.count - self.capacity)
+        first = max(self._saved, self.oldest)
         if self.count > first:
             indices = self._slots(first, self.count)
             rows = {name: torch.from_numpy(rows[indices]) for name, rows in self._rows._asdict().items()}

@@ -32,6 +32,11 @@ class TrainingConfig(Settings):
     demonstrated: Share = 0.0
     """Share of each batch drawn from the demonstrations' own transitions, where they hold states and actions (0.5: Ball
     et al. 2023, "RLPD"). Not in the paper, which fills the replay with them (--prefill)."""
+    elite: Share = 0.0
+    """Share of each batch drawn from the agent's own best episodes so far (Oh et al. 2018, "Self-imitation learning").
+    Not in the paper."""
+    elite_episodes: Count = 50
+    """How many of its best episodes."""
     replay_capacity: Count = 1_000_000
     """Transitions kept (the paper's appendix A)."""
     device: str = "cpu"
@@ -52,11 +57,21 @@ class TrainingConfig(Settings):
                 f"--demonstrated {self.demonstrated:g} leaves a batch of {self.batch_size} without transitions of the "
                 "demonstrations or of the agent: choose a share between, such as 0.5."
             )
+        if self.elite and not 0 < self.repeated < self.batch_size - self.shown:
+            raise InputError(
+                f"--elite {self.elite:g} leaves a batch of {self.batch_size} without transitions of the best episodes "
+                "or of the others: choose a share between, such as 0.5."
+            )
 
     @property
     def shown(self) -> int:
         """Demonstrated transitions in a batch."""
         return round(self.demonstrated * self.batch_size)
+
+    @property
+    def repeated(self) -> int:
+        """Transitions of the agent's best episodes in a batch."""
+        return round(self.elite * self.batch_size)
 
 
 FREE = ("training.steps", "training.checkpoint_seconds")

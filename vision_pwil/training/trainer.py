@@ -10,9 +10,11 @@ nothing that trains waits for them or depends on them.
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from threading import Event
 from typing import Any
 
+import numpy as np
 import torch
 
 from vision_pwil.agents.protocol import Act, Agent, Batch
@@ -26,6 +28,7 @@ from vision_pwil.system.progress import progress
 from vision_pwil.system.run import Run
 from vision_pwil.system.settings import Settings, Whole, restore
 from vision_pwil.system.threads import use_threads
+from vision_pwil.training.elite import Elite, Span
 from vision_pwil.training.evaluations import Evaluations
 from vision_pwil.training.replay import Replay, n_step_transitions
 from vision_pwil.training.rollout import Collect, Playable, Trajectory
@@ -52,6 +55,8 @@ class Place(Settings):
     """Transitions ever added to the replay."""
     sampling: dict[str, Any]
     """State of the generator that draws minibatches."""
+    elite: tuple[Span, ...]
+    """The best episodes."""
 
 
 class Diverged(InputError):
@@ -90,6 +95,7 @@ class Trainer:
         self.run, self.config, self.task, self.agent, self.act, self.replay = run, config, task, agent, act, replay
         self.demonstrated, self.level = demonstrated, level
         self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
+        self.elite = Elite(config.elite_episodes)
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
             self._load()
@@ -191,16 +197,24 @@ class Trainer:
         return means
 
     def _batches(self, count: int) -> list[Batch]:
-        """So many batches, each with its share of demonstrated transitions."""
-        size, shown = self.config.batch_size, self.config.shown
-        if self.demonstrated is None:
-            return self.replay.sample(count * size).split(size)
-        own, others = self.replay.sample(count * (size - shown)), self.demonstrated.sample(count * shown)
-        pairs = zip(own.split(size - shown), others.split(shown), strict=True)
-        return [Batch(*map(torch.cat, zip(*pair, strict=True))) for pair in pairs]
+        """So many batches, each with its shares of demonstrated transitions and of the best episodes'."""
+        shown, repeated = self.config.shown, self.config.repeated
+        parts = [(self.config.batch_size - shown - repeated, self.replay.sample)]
+        if self.demonstrated is not None:
+            parts.append((shown, self.demonstrated.sample))
+        if repeated:
+            best = self.elite.numbers(self.replay.oldest)
+            parts.append((repeated, partial(self.replay.sample, among=best if len(best) else None)))
+        drawn = [sample(count * size).split(size) for size, sample in parts]
+        return (
+            drawn[0]
+            if len(drawn) == 1
+            else [Batch(*map(torch.cat, zip(*each, strict=True))) for each in zip(*drawn, strict=True)]
+        )
 
     def _add(self, trajectory: Trajectory) -> None:
         self.agent.observe(trajectory.observations)
+        first = self.replay.count
         self.replay.add(
             n_step_transitions(
                 trajectory.observations,
@@ -212,6 +226,7 @@ class Trainer:
                 every=self.config.action_repeat,
             )
         )
+        self.elite.add(float(np.sum(trajectory.rewards)), first, self.replay.count)
         self._previous, self.step = self.step, self.step + trajectory.steps
         self.episode += 1
 
@@ -223,7 +238,7 @@ class Trainer:
         started = time.monotonic()
         self.replay.save(self.run.replay)
         sampling = dict(self.replay.rng.bit_generator.state)
-        place = Place(self.step, self.episode, self.updates, self.replay.count, sampling)
+        place = Place(self.step, self.episode, self.updates, self.replay.count, sampling, self.elite.spans)
         checkpoint.save(self.run.checkpoint, self.agent.state_dict(), asdict(place))
         self.board.scalars("perf", {"checkpoint_seconds": time.monotonic() - started}, self.step)
         self.board.flush()
@@ -236,4 +251,5 @@ class Trainer:
             place = restore(Place, values)
             self.step, self.episode, self.updates = place.step, place.episode, place.updates
             self.replay.rng.bit_generator.state = place.sampling
+            self.elite.restore(place.elite)
         self.replay.load(self.run.replay, place.replay)
