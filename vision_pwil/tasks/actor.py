@@ -15,7 +15,7 @@ from vision_pwil.envs.flat import Bounds, FlatEnv
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing
 from vision_pwil.system.run import LATEST
-from vision_pwil.system.settings import Count, Settings, Whole, restore
+from vision_pwil.system.settings import Count, NotNegative, Settings, Whole, restore
 from vision_pwil.tasks.observation import Observation
 from vision_pwil.training.snapshot import read_snapshot
 
@@ -30,6 +30,8 @@ class Action(Settings):
     """The largest."""
     shape: tuple[Count, ...]
     """How the numbers are laid out."""
+    rate: NotNegative = 0.0
+    """Where it is not 0, actions change targets by up to so much a step (`vision_pwil.envs.relative`)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

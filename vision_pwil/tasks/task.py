@@ -58,7 +58,7 @@ class Task:
 
     def make_env(self, **options: Any) -> FlatEnv:
         """The environment with its options."""
-        return FlatEnv(self.env, self.config.horizon, **self.config.make_options, **options)
+        return FlatEnv(self.env, self.config.horizon, self.config.action_rate, **self.config.make_options, **options)
 
     def camera(self, env: FlatEnv, settings: RenderSettings | None = None) -> Camera:
         """A camera with the task's view: at the size of the encoder's frames, or as the settings say."""
@@ -88,7 +88,12 @@ class Task:
             "env_options": list(self.config.env_options),
             "parts": list(env.parts),
             "observation": asdict(self.observation(env.horizon)),
-            "action": {"low": env.bounds.low.tolist(), "high": env.bounds.high.tolist(), "shape": env.action_shape},
+            "action": {
+                "low": env.bounds.low.tolist(),
+                "high": env.bounds.high.tolist(),
+                "shape": env.action_shape,
+                "rate": env.action_rate,
+            },
         }
 
     def save(self, folder: Path) -> None:
