@@ -12,10 +12,11 @@ import numpy as np
 from vision_pwil.agents import table
 from vision_pwil.agents.protocol import Policy
 from vision_pwil.envs.flat import Bounds, FlatEnv
+from vision_pwil.envs.targets import Targets
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing
 from vision_pwil.system.run import LATEST
-from vision_pwil.system.settings import Count, NotNegative, Settings, Whole, restore
+from vision_pwil.system.settings import Count, Settings, Whole, restore
 from vision_pwil.tasks.observation import Observation
 from vision_pwil.training.snapshot import read_snapshot
 
@@ -30,11 +31,12 @@ class Action(Settings):
     """The largest."""
     shape: tuple[Count, ...]
     """How the numbers are laid out."""
-    rate: NotNegative = 0.0
-    """Where it is not 0, actions change targets by up to so much a step (`vision_pwil.envs.relative`)."""
+    targets: Targets = field(default_factory=Targets)
+    """What they mean."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.targets.require(len(self.low))
         low, high = self.bounds.low, self.bounds.high
         if not len(low) == len(high) == math.prod(self.shape) or not (np.isfinite(high - low) & (low < high)).all():
             raise InputError("the bounds of its actions do not fit together")

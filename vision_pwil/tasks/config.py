@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from vision_pwil.envs.targets import Targets
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Whole
 
@@ -81,10 +82,7 @@ class TaskConfig(Settings):
     time_feature: bool = False
     """Let the policy see t/T (Pardo et al. 2018, "Time limits in reinforcement learning"): the reward depends on what
     the episode has used up, which the state does not tell. Not in the paper."""
-    action_rate: NotNegative = 0.0
-    """Where actions are the targets of position actuators: let an action change the targets instead, each by up to so
-    much of its range of [-1, 1] in a step (0.04 goes through it in 50 steps); zero then holds still, and the policy
-    sees the targets. 0, the paper's: the environment's own actions."""
+    targets: Targets = field(default_factory=Targets)
     point_interval: Count = 1
     """Steps for each point that the reward sees while training (evaluations see them all). Each carries the mass of the
     steps it stands for; of frames, most need not be drawn and encoded. The paper: 1."""
@@ -97,10 +95,10 @@ class TaskConfig(Settings):
             raise InputError("--dimensions names dimensions of a state, and frames are compared: leave it out.")
         if self.observe == "embedding" and self.compare != "frames":
             raise InputError("--observe embedding takes the frames that the reward compares: give --compare frames.")
-        if self.action_rate and (self.compare != "frames" or self.observe != "state"):
+        if self.targets and (self.compare != "frames" or self.observe != "state"):
             raise InputError(
-                "--action-rate changes what states and actions are: give --compare frames --observe state, or leave it "
-                "at 0."
+                "--action-rate and --action-smoothing change what states and actions are: give --compare frames "
+                "--observe state, or leave them at 0."
             )
         self.make_options  # noqa: B018  (raises where they are not as they should be)
 

@@ -22,13 +22,13 @@ import onnxruntime
 here = Path(__file__).parent
 about = json.loads((here / "metadata.json").read_text())
 policy, *encoder = (onnxruntime.InferenceSession(here / name) for name in about["files"])
-known = {}
+known, moves = {}, about["moves_targets"]
 
 
 def act(observation, step, frame=None, targets=None):
     """The action at a step of the episode, counted from 0: call it at every step.
 
-    A policy whose actions are changes of targets needs `targets` at step 0: the action that holds the pose.
+    A policy whose actions move targets needs `targets` at step 0: the action that holds the pose.
     """
     if targets is not None:
         known["targets"] = np.asarray(targets, np.float32)
@@ -38,19 +38,29 @@ def act(observation, step, frame=None, targets=None):
     if step % about["action_repeat"] == 0:
         time = np.array([[step / about["horizon"]]], np.float32)
         given = {**known, "observation": np.asarray(observation, np.float32)[None], "time": time}
-        if about["changes_targets"]:
+        if moves:
             given["targets"] = known["targets"].reshape(1, -1)
         known["action"] = policy.run(None, {part.name: given[part.name] for part in policy.get_inputs()})[0][0]
-    if about["changes_targets"]:
-        low, high = (np.reshape(about["action"][end], about["action"]["shape"]) for end in ("low", "high"))
-        known["targets"] = np.clip(known["targets"] + known["action"], low, high).astype(np.float32)
-        return known["targets"]
-    return known["action"]
+    return move(known["action"]) if moves else known["action"]
+
+
+def move(action):
+    """The targets after a step: those that the policy moves go part of the way, the others at once."""
+    low, high, now = np.ravel(about["action"]["low"]), np.ravel(about["action"]["high"]), known["targets"].ravel()
+    action, rate = np.clip(action.ravel(), low, high), moves["action_rate"]
+    if rate:
+        there = np.clip(now + rate * (action - (low + high) / 2), low, high)
+    else:
+        there = now + moves["action_smoothing"] * (action - now)
+    chosen = moves["action_targets"] or range(len(low))
+    action[list(chosen)] = there[list(chosen)]
+    known["targets"] = action.reshape(about["action"]["shape"]).astype(np.float32)
+    return known["targets"]
 
 
 if __name__ == "__main__":  # observations of zeros: put your robot's, or your simulator's, in their place
     frame = np.zeros(about["frames"]["shape"], np.uint8) if encoder else None
-    targets = np.zeros(about["action"]["shape"]) if about["changes_targets"] else None
+    targets = np.zeros(about["action"]["shape"]) if moves else None
     for step in range(5):
         print(act(np.zeros(about["observation"]["size"]), step, frame, None if step else targets))
 '''
@@ -60,7 +70,7 @@ def export(path: str | Path, out: str | Path) -> Path:
     """Write a policy, from a run directory or a policy file, into the folder `out`, with all that its user must know.
 
     policy.onnx takes the environment's own observation, flat, and t/T where the policy sees the time, and gives actions
-    in the environment's own units, or the changes of targets that actions are. Where the policy sees pictures,
+    in the environment's own units; where they move targets, the example shows how. Where the policy sees pictures,
     encoder.onnx turns a frame into what it takes.
     """
     graphs, actor, out = _graphs(), read_actor(path), Path(out)
@@ -73,10 +83,10 @@ def export(path: str | Path, out: str | Path) -> Path:
         "horizon": observe.horizon,
         "action_repeat": about.action_repeat,
         "action": {**asdict(about.action), "dtype": "float32"},
-        "changes_targets": about.action.rate > 0.0,
+        "moves_targets": asdict(about.action.targets) if about.action.targets else None,
     }
     with parsing(file, "policy of this package"):
-        sizes = input_sizes(observe, actor.size, len(about.action.low) if about.action.rate else 0)
+        sizes = input_sizes(observe, actor.size, len(about.action.low) if about.action.targets else 0)
     if agent not in graphs.ACTIVATIONS:
         raise InputError(f"Policies of the agent {agent!r} cannot be exported, only {', '.join(graphs.ACTIVATIONS)}.")
     try:
@@ -88,7 +98,6 @@ def export(path: str | Path, out: str | Path) -> Path:
                 about.action.bounds,
                 about.action.shape,
                 absorbing_bit=observe.absorbing_bit,
-                rate=about.action.rate,
             )
         }
     except graphs.BROKEN as error:

@@ -197,9 +197,10 @@ def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
             f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, "
             "--demonstrated, --n-step and --action-repeat at 1 or their defaults."
         )
-    if config.task.action_rate and shared:
+    if config.task.targets and shared:
         raise InputError(
-            "--action-rate makes actions other than those recorded: leave --demonstrated and --prefill at 0."
+            "--action-rate and --action-smoothing make actions other than those recorded: leave --demonstrated and "
+            "--prefill at 0."
         )
     if kind.needs_actions and config.task.compare == "frames":
         raise InputError(f"The baseline {config.agent} learns from states and actions: give --compare pairs.")

@@ -16,7 +16,7 @@ from vision_pwil.tasks.task import Task
 def make_env(config: ImitationConfig, **options: Any) -> FlatEnv:
     """The environment of a training."""
     task = config.task
-    return FlatEnv(config.env, task.horizon, task.action_rate, **task.make_options, **options)
+    return FlatEnv(config.env, task.horizon, task.targets, **task.make_options, **options)
 
 
 def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, encoder: Encoder | None) -> Task:

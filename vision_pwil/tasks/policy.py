@@ -8,7 +8,7 @@ import numpy as np
 
 from vision_pwil.envs.control import Choose, held
 from vision_pwil.envs.flat import TARGETS, FlatEnv, flat_observation, require_registered
-from vision_pwil.envs.relative import Hold, moved
+from vision_pwil.envs.holding import Hold
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.actor import Actor, read_actor
 from vision_pwil.tasks.config import TaskConfig
@@ -23,25 +23,25 @@ def load_policy(path: str | Path, look: Look | None = None, hold: Hold | None = 
 
     The observation is the environment's own, and so are the actions: `env.step(policy(observation, step))`. What a
     policy sees besides (the time, an absorbing bit) is added here; where actions are held, call it at every step. A
-    policy that sees pictures takes them with `look`. One whose actions are changes of targets asks `hold`, at step 0,
-    for the action that holds the present pose: `vision_pwil.envs.relative.holding(env)`.
+    policy that sees pictures takes them with `look`. One whose actions move targets asks `hold`, at step 0, for the
+    action that holds the present pose: `vision_pwil.envs.holding.holding(env)`.
     """
     actor = read_actor(path)
     choose, action = _flat(actor, look), actor.about.action
-    parts = [name for name in actor.about.parts if not (action.rate and name == TARGETS)]
-    if action.rate and hold is None:
-        raise InputError(f"The policy of {actor.file} changes targets: give `hold`, the action that holds the pose.")
+    parts = [name for name in actor.about.parts if not (action.targets and name == TARGETS)]
+    if action.targets and hold is None:
+        raise InputError(f"The policy of {actor.file} moves targets: give `hold`, the action that holds the pose.")
     targets = np.zeros(len(action.low))
 
     def act(observation: Any, step: int) -> np.ndarray:
         nonlocal targets
         state = flat_observation(observation, parts)
-        if hold is None:
+        if hold is None or not action.targets:
             chosen = choose(state, step)
         else:
             if step == 0:
                 targets = action.bounds.to_policy(np.ravel(hold()))
-            chosen = targets = moved(targets, choose(np.concatenate([state, targets]), step), action.rate)
+            chosen = targets = action.targets.moved(targets, choose(np.concatenate([state, targets]), step))
         return np.reshape(action.bounds.to_env(chosen), action.shape)
 
     return act
@@ -73,6 +73,6 @@ def load_environment(path: str | Path) -> FlatEnv:
     about = read_actor(path).about
     options = TaskConfig(env_options=about.env_options).make_options
     require_files(options)
-    env = FlatEnv(require_registered(about.env), about.observation.horizon, about.action.rate, **options)
+    env = FlatEnv(require_registered(about.env), about.observation.horizon, about.action.targets, **options)
     about.require(env)
     return env

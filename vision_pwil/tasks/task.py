@@ -58,7 +58,7 @@ class Task:
 
     def make_env(self, **options: Any) -> FlatEnv:
         """The environment with its options."""
-        return FlatEnv(self.env, self.config.horizon, self.config.action_rate, **self.config.make_options, **options)
+        return FlatEnv(self.env, self.config.horizon, self.config.targets, **self.config.make_options, **options)
 
     def camera(self, env: FlatEnv, settings: RenderSettings | None = None) -> Camera:
         """A camera with the task's view: at the size of the encoder's frames, or as the settings say."""
@@ -92,7 +92,7 @@ class Task:
                 "low": env.bounds.low.tolist(),
                 "high": env.bounds.high.tolist(),
                 "shape": env.action_shape,
-                "rate": env.action_rate,
+                "targets": asdict(env.meaning),
             },
         }
 

@@ -1,4 +1,4 @@
-"""Actions as changes of targets: where they begin, what they do, that zero holds still, and the units at the border."""
+"""Actions that move targets: where these begin, what they do, that zero holds still, and the units at the border."""
 
 import subprocess
 import sys
@@ -10,7 +10,8 @@ import pytest
 
 from vision_pwil.envs.control import environment_seed
 from vision_pwil.envs.flat import FlatEnv
-from vision_pwil.envs.relative import holding, moved
+from vision_pwil.envs.holding import holding
+from vision_pwil.envs.targets import Targets
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.playback import evaluate
@@ -21,8 +22,12 @@ DOOR, RATE = "vision_pwil/AdroitDoor-v0", 0.04
 
 
 def test_targets_move_by_the_rate_and_stay_in_range():
-    targets = moved(np.array([0.0, 0.99, -0.5]), np.array([0.5, 1.0, -7.0]), 0.1)
-    np.testing.assert_allclose(targets, [0.05, 1.0, -0.6])
+    now, action = np.array([0.0, 0.99, -0.5]), np.array([0.5, 1.0, -7.0])
+    np.testing.assert_allclose(Targets(action_rate=0.1).moved(now, action), [0.05, 1.0, -0.6])
+    np.testing.assert_allclose(Targets(action_smoothing=0.1).moved(now, action), [0.05, 0.991, -0.55])
+    some = Targets(action_smoothing=0.1, action_targets=(2,))
+    np.testing.assert_allclose(some.moved(now, action), [0.5, 1.0, -0.55])
+    assert action.tolist() == [0.5, 1.0, -7.0]
 
 
 @pytest.mark.parametrize("env_id", [DOOR, "AdroitHandHammer-v1", "AdroitHandRelocate-v1"])
@@ -45,7 +50,7 @@ def test_the_action_that_holds_is_one_at_which_no_actuator_pushes(env_id):
 
 def test_zero_holds_the_hand_still_where_absolute_actions_of_zero_do_not():
     def travel(rate: float) -> float:
-        env = FlatEnv(DOOR, action_rate=rate)
+        env = FlatEnv(DOOR, targets=Targets(action_rate=rate))
         first = env.reset(0)
         for _ in range(50):
             state, *_ = env.step(np.zeros(env.action_size))
@@ -55,7 +60,7 @@ def test_zero_holds_the_hand_still_where_absolute_actions_of_zero_do_not():
 
 
 def test_the_environment_is_given_the_targets_and_the_policy_sees_them():
-    env, bare = FlatEnv(DOOR, action_rate=RATE), gym.make(DOOR)
+    env, bare = FlatEnv(DOOR, targets=Targets(action_rate=RATE)), gym.make(DOOR)
     assert env.observation_size == 39 + 28 and env.parts["targets"] == slice(39, 67)
     state = env.reset(5)
     bare.reset(seed=5)
@@ -72,14 +77,22 @@ def test_the_environment_is_given_the_targets_and_the_policy_sees_them():
 @pytest.mark.parametrize("env_id", ["Hopper-v5", "Pendulum-v1"])
 def test_actions_that_are_no_targets_are_refused(env_id):
     with pytest.raises(InputError, match=f"actions of {env_id} are not the targets .* --action-rate"):
-        FlatEnv(env_id, action_rate=RATE)
+        FlatEnv(env_id, targets=Targets(action_rate=RATE))
 
 
 def test_it_goes_with_pictures_and_states_only():
-    with pytest.raises(InputError, match=r"--action-rate .* --compare frames"):
-        TaskConfig(action_rate=RATE)
-    with pytest.raises(InputError, match=r"--action-rate .* --compare frames"):
-        TaskConfig(action_rate=RATE, compare="frames", observe="embedding")
+    for wrong in ({}, {"compare": "frames", "observe": "embedding"}):
+        with pytest.raises(InputError, match=r"--action-rate .* --compare frames"):
+            TaskConfig(targets=Targets(action_rate=RATE), **wrong)
+
+
+def test_settings_that_mean_nothing_are_refused():
+    with pytest.raises(InputError, match="give one of them"):
+        Targets(action_rate=0.1, action_smoothing=0.1)
+    with pytest.raises(InputError, match="--action-targets says for which"):
+        Targets(action_targets=(0,))
+    with pytest.raises(InputError, match="from 0 to 27, not 28"):
+        FlatEnv(DOOR, targets=Targets(action_smoothing=0.1, action_targets=(0, 28)))
 
 
 def test_a_run_of_the_command_plays_in_the_environments_own_units(tmp_path):
@@ -98,4 +111,4 @@ def test_a_run_of_the_command_plays_in_the_environments_own_units(tmp_path):
         if terminated:
             break
     assert total == pytest.approx(played.mean["task_return"], rel=1e-4)
-    assert load_environment(tmp_path).action_rate == RATE
+    assert load_environment(tmp_path).meaning == Targets(action_rate=RATE)

@@ -1,9 +1,4 @@
-"""Actions as changes of position targets, for robots whose actuators hold positions.
-
-Where an action is the place that a joint is to go to, a policy that explores jerks its robot about, and to hold still
-it has to know its own pose to the last digit. Here an action moves the targets instead, and zero holds still. The
-targets begin where they hold the pose of the reset, and the policy sees them.
-"""
+"""Which action holds a robot's pose, where its actuators hold positions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,11 +17,6 @@ Hold = Callable[[], np.ndarray]
 """Gives the action, in the environment's own units, that holds the present pose."""
 
 
-def moved(targets: np.ndarray, change: np.ndarray, rate: float) -> np.ndarray:
-    """Targets of [-1, 1] after a step with an action of [-1, 1]; `rate` is the largest change of a target."""
-    return np.clip(targets + rate * np.clip(change, -1.0, 1.0), -1.0, 1.0)
-
-
 def holding(env: gym.Env[Any, Any]) -> Hold:
     """How an environment on MuJoCo holds its pose, if each of its actions is the target of a position actuator.
 
@@ -41,7 +31,10 @@ def holding(env: gym.Env[Any, Any]) -> Hold:
         or not _all_positions(model, space)
     ):
         name = env.spec.id if env.spec is not None else type(plain).__name__
-        raise InputError(f"The actions of {name} are not the targets of position actuators: leave --action-rate at 0.")
+        raise InputError(
+            f"The actions of {name} are not the targets of position actuators: leave --action-rate and "
+            "--action-smoothing at 0."
+        )
     controls = []
     for action in (space.low, space.high):
         env.reset(seed=0)
