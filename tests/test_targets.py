@@ -16,6 +16,7 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.playback import evaluate
 from vision_pwil.tasks.policy import load_environment, load_policy
+from vision_pwil.tasks.task import Task
 from vision_pwil.training.evaluations import EVALUATION
 
 DOOR, RATE = "vision_pwil/AdroitDoor-v0", 0.04
@@ -80,10 +81,9 @@ def test_actions_that_are_no_targets_are_refused(env_id):
         FlatEnv(env_id, targets=Targets(action_rate=RATE))
 
 
-def test_it_goes_with_pictures_and_states_only():
-    for wrong in ({}, {"compare": "frames", "observe": "embedding"}):
-        with pytest.raises(InputError, match=r"--action-rate .* --compare frames"):
-            TaskConfig(targets=Targets(action_rate=RATE), **wrong)
+def test_it_goes_with_pictures_only():
+    with pytest.raises(InputError, match=r"--action-rate .* --compare frames"):
+        TaskConfig(targets=Targets(action_rate=RATE))
 
 
 def test_settings_that_mean_nothing_are_refused():
@@ -112,3 +112,12 @@ def test_a_run_of_the_command_plays_in_the_environments_own_units(tmp_path):
             break
     assert total == pytest.approx(played.mean["task_return"], rel=1e-4)
     assert load_environment(tmp_path).meaning == Targets(action_rate=RATE)
+
+
+def test_a_policy_that_sees_pictures_knows_its_targets_too():
+    own = (0, 5)
+    config = TaskConfig(
+        compare="frames", observe="embedding", proprioception=own, targets=Targets(action_smoothing=0.3)
+    )
+    observation = Task(DOOR, "pwil", config).observation(FlatEnv(DOOR, targets=config.targets))
+    assert observation.proprioception == (*own, *range(39, 67))

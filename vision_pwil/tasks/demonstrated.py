@@ -38,7 +38,7 @@ def demonstrated_replay(
     task: Task, training: TrainingConfig, shown: Demonstrations, env: FlatEnv, replay: Replay
 ) -> Replay:
     """A replay of the demonstrations' transitions, beside an agent's."""
-    rewards, observation = rewarded(task, shown, env), task.observation(env.horizon)
+    rewards, observation = rewarded(task, shown, env), task.observation(env)
     without = replace(task, config=replace(task.config, pace=0.0))
     paid = [*zip(rewards, rewarded(without, shown, env) if task.config.pace else rewards, strict=True)]
     parts = list(transitions(shown, paid, observation, env.bounds, training, terminal=task.config.ending != "none"))

@@ -113,7 +113,7 @@ def export(path: str | Path, out: str | Path) -> Path:
             "size": sizes.get("observation", 0),
             "dtype": "float32",
             "parts": about.parts,
-            "dimensions": observe.proprioception if observe.embedding else None,
+            "dimensions": observe.proprioception[: sizes.get("observation", 0)] if observe.embedding else None,
         },
     }
     for name, model in models.items():
@@ -129,7 +129,7 @@ def input_sizes(observe: Observation, total: int, targets: int = 0) -> dict[str,
     each has."""
     known = {"present": observe.embedding, "previous": observe.embedding, "targets": targets, "time": int(observe.time)}
     seen = total - sum(known.values()) - observe.absorbing_bit
-    if seen < 0 or (observe.embedding and seen != len(observe.proprioception)):
+    if seen < 0 or (observe.embedding and seen + targets != len(observe.proprioception)):
         raise InputError(f"its network takes {total} numbers, which is not what it sees.")
     order = ("present", "previous", "observation", "targets", "time")
     return {name: size for name in order if (size := {**known, "observation": seen}[name])}

@@ -60,7 +60,7 @@ class TaskStage:
         self.env = task.make_env(**({"render_mode": "rgb_array"} if pixels else {}))
         self.camera: Camera | None = task.camera(self.env) if pixels else None
         self.horizon, self.action_size = self.env.horizon, self.env.action_size
-        self.observe = task.observation(self.horizon)
+        self.observe = task.observation(self.env)
         self._sees_frames = self.observe.embedding > 0
         self.absorbing = task.config.ending != "none"
         self.comparison: Comparison | None = None

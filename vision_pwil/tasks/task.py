@@ -8,7 +8,7 @@ import torch
 
 from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.envs.camera import Camera, open_camera
-from vision_pwil.envs.flat import FlatEnv, require_registered
+from vision_pwil.envs.flat import TARGETS, FlatEnv, require_registered
 from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
@@ -69,15 +69,16 @@ class Task:
                 settings = replace(settings, height=height, width=width)
         return open_camera(env.env, self.config.view.applied(settings))
 
-    def observation(self, horizon: int) -> Observation:
-        """What the policy sees."""
+    def observation(self, env: FlatEnv) -> Observation:
+        """What the policy sees. A robot's own targets are among what it knows of itself."""
         config, sees = self.config, self.config.observe == "embedding"
+        targets = range(env.observation_size)[env.parts[TARGETS]] if env.meaning else ()
         return Observation(
-            horizon,
+            env.horizon,
             config.time_feature,
             self.absorbing_bit,
             EMBEDDING if sees else 0,
-            config.proprioception if sees else (),
+            (*config.proprioception, *targets) if sees else (),
             config.point_interval,
         )
 
@@ -87,7 +88,7 @@ class Task:
             "env": self.env,
             "env_options": list(self.config.env_options),
             "parts": list(env.parts),
-            "observation": asdict(self.observation(env.horizon)),
+            "observation": asdict(self.observation(env)),
             "action": {
                 "low": env.bounds.low.tolist(),
                 "high": env.bounds.high.tolist(),
