@@ -13,6 +13,7 @@ import torch
 
 from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder, Provenance
+from vision_pwil.envs.holding import holding
 from vision_pwil.envs.record import record
 from vision_pwil.tasks.policy import load_policy
 
@@ -48,18 +49,20 @@ def test_the_exported_policy_plays_the_door_as_the_package_does(run: Path) -> No
     about = json.loads((run / "export" / "metadata.json").read_text())
     act = runpy.run_path(str(run / "export" / "example.py"))["act"]
     env = gym.make(ENV_ID, render_mode="rgb_array")
+    hold = holding(env)
     observation, _ = env.reset(seed=5)
     encoder, frame = Encoder.load(run / "encoder.safetensors"), np.zeros(())
     sees = "frames" in about
     assert sees == (about["files"] == ["policy.onnx", "encoder.onnx"]) == (run.parent.name.startswith("embedding"))
     assert (about["observation"]["dimensions"] is not None) == sees
-    chooses = load_policy(run, (lambda: encoder.embed(frame[None])[0]) if sees else None)
-    played = []
+    chooses = load_policy(run, (lambda: encoder.embed(frame[None])[0]) if sees else None, hold)
+    assert about["moves_targets"]["action_targets"] == [*range(6)]  # the door's arm and wrist
+    played, start = [], hold()
     for step in range(HORIZON):
         frame = env.render() if sees else None
         wanted = chooses(observation, step)
         seen = observation[about["observation"]["dimensions"]] if sees else observation
-        np.testing.assert_allclose(act(seen, step, frame), wanted, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(act(seen, step, frame, None if step else start), wanted, rtol=0, atol=1e-5)
         observation, *_ = env.step(wanted)
         played.append(wanted)
     assert np.ptp(played, axis=0).max() > 1e-3  # a hundred times what may differ

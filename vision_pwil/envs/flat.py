@@ -74,7 +74,7 @@ class FlatEnv:
         starts = [0, *ends[:-1]]
         self.parts = {name: slice(int(a), int(b)) for name, a, b in zip(self._boxes, starts, ends, strict=True)}
         """Where each part of an observation lies, by its name ("achieved_goal", "robot/joints"; a single Box: "")."""
-        self.observation_size = int(ends[-1])
+        self.state_size = self.observation_size = int(ends[-1])
         space = self.env.action_space
         if not isinstance(space, Box):
             raise InputError(
@@ -91,8 +91,8 @@ class FlatEnv:
         if targets:
             targets.require(self.action_size)
             self._hold = holding(self.env)
-            end = self.observation_size + self.action_size
-            self.parts[TARGETS], self.observation_size = slice(self.observation_size, end), end
+            self.observation_size += self.action_size
+            self.parts[TARGETS] = slice(self.state_size, self.observation_size)
 
     def reset(self, seed: int) -> np.ndarray:
         """First observation of an episode."""
@@ -118,6 +118,11 @@ class FlatEnv:
         parts = [np.ravel(part) for part in _leaves(self.env.observation_space, observation)]
         return np.concatenate([*parts, self._targets] if self.meaning else parts)
 
+    def pairs(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """State-action pairs of an episode in the environment's own terms, from all that it was given and gave."""
+        given = self.bounds.to_env(states[1:, self.state_size :] if self.meaning else actions)
+        return np.concatenate([states[:-1, : self.state_size], given], axis=1)
+
     def require(self, demonstrations: Demonstrations, *, actions: bool) -> None:
         """Raise one clear sentence unless these are demonstrations of this environment, with actions if need be."""
         env_id = self.env.spec.id if self.env.spec is not None else None
@@ -126,7 +131,7 @@ class FlatEnv:
         demonstrations.require("states")
         if actions:
             demonstrations.require("actions")
-        for name, size in (("states", self.observation_size), ("actions", self.action_size)):
+        for name, size in (("states", self.state_size), ("actions", self.action_size)):
             array = getattr(demonstrations.episodes[0], name)
             if array is not None and array.shape[1] != size:
                 raise InputError(

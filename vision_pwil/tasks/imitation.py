@@ -197,7 +197,7 @@ def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
             f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, "
             "--demonstrated, --n-step and --action-repeat at 1 or their defaults."
         )
-    if config.task.targets and shared:
+    if config.task.targets and (shared or kind.needs_actions):
         raise InputError(
             "--action-rate and --action-smoothing make actions other than those recorded: leave --demonstrated and "
             "--prefill at 0, or give --action-smoothing 0 --action-targets."
@@ -207,7 +207,7 @@ def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
 
 
 def _require_dimensions(option: str, dimensions: tuple[int, ...], env: FlatEnv) -> None:
-    size = env.observation_size
+    size = env.state_size
     if len(set(dimensions)) < len(dimensions) or not all(0 <= index < size for index in dimensions):
         raise InputError(
             f"{option} {' '.join(map(str, dimensions))} does not name dimensions of a state, each once: "

@@ -15,6 +15,7 @@ from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import changed
 from vision_pwil.tasks import presets
+from vision_pwil.tasks.actor import read_actor
 from vision_pwil.tasks.auditing import audit_task, audit_videos
 from vision_pwil.tasks.imitation import Outcome, find_demonstrations, find_encoder, imitate
 from vision_pwil.tasks.making import make_env
@@ -73,6 +74,12 @@ def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies:
     env = make_env(config)
     demonstrations = find_demonstrations(config, env)
     encoder = find_encoder(config, demonstrations) if config.task.compare == "frames" else None
+    for path in policies:
+        if read_actor(path).about.action.targets != config.task.targets:
+            raise InputError(
+                f"The actions of the policy {path} mean something else than those of this task: audit with the "
+                "--action-rate, --action-smoothing and --action-targets that it was trained with (or with 0 and none)."
+            )
     played = [(Path(path).name, _of_state(load_flat_policy(path), env.observation_size)) for path in policies]
     return audit_task(config, demonstrations, encoder, episodes=episodes, seed=seed, policies=played)
 
