@@ -1,7 +1,7 @@
 """Inspect, convert, render, record and fetch demonstrations: `vision-pwil demonstrations --help`."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ import tyro
 from vision_pwil.commands.modules import import_modules
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.demonstrations.fetch import DOWNLOADS, download, fetched_path
-from vision_pwil.demonstrations.options import Options
+from vision_pwil.demonstrations.options import Options, SeveralCameras
 from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
 from vision_pwil.system import cli, memory
 from vision_pwil.system.files import replacing, write_text
@@ -41,7 +41,10 @@ class Inspect:
 
         if self.max_memory is not None:
             memory.set_limit(self.max_memory)
-        demonstrations = read(self.path, **asdict(self.reading))
+        try:
+            demonstrations = read(self.path, **asdict(self.reading))
+        except SeveralCameras as several:  # what is there is shown all the same, through the first of them
+            demonstrations = read(self.path, **asdict(replace(self.reading, camera=several.names[0])))
         print(sentences(demonstrations), episodes_table(demonstrations), sep="\n\n")
         if self.checksum:
             print(f"\n{checksums(demonstrations)}")
