@@ -4,7 +4,7 @@
 
 Exports the policy of a run, or a policy's file, and plays episodes that no training has seen with the example that is
 written beside it. Told are how often the door opens, how far the two policies' actions ever lie apart, and what an
-action takes; the picture is the first episode.
+action takes; the picture is the first episode in which it opens, or else the first.
 """
 
 import runpy
@@ -112,7 +112,8 @@ def main(config: Config) -> None:
     camera, small = open_camera(env, PRETTY), open_camera(env)
     seeds = progress(range(SEED, SEED + config.episodes), desc="playing", unit="episode", leave=False)
     episodes = [play(act, choose, env, small, seed) for seed in seeds]
-    shown = np.array(episodes[0].pictures)[np.linspace(0, episodes[0].steps, STILLS).astype(int)]
+    first = next((episode for episode in episodes if episode.opened), episodes[0])
+    shown = np.array(first.pictures)[np.linspace(0, first.steps, STILLS).astype(int)]
     picture = Image.fromarray(np.concatenate([*camera.draw(shown)], axis=1))
     with replacing(out / "stills.png") as temporary:
         picture.resize((STILLS * SIZE, SIZE), Image.Resampling.LANCZOS).save(temporary)

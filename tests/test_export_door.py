@@ -95,7 +95,7 @@ def test_an_exported_policy_is_played_and_recorded(run: Path, tmp_path: Path) ->
     exported.main(exported.Config(run, episodes=2, out=tmp_path))
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["steps"] == [HORIZON] * 2 and 0 < max(summary["apart"]) < 1e-5
-    assert "| 0 of 2 |" in (tmp_path / "table.md").read_text()
+    assert " 0 of 2 |" in (tmp_path / "table.md").read_text()
     assert Image.open(tmp_path / "stills.png").size == (1200, 200)
     assert (tmp_path / "policy.safetensors").read_bytes() == (run / "policy.safetensors").read_bytes()
 
