@@ -54,7 +54,8 @@ def own(size: int, updates: int, **settings: Any) -> Callable[[], object]:
     agent, rng = SAC(OBSERVATION, ACTION, SACConfig(**settings), seed=0), np.random.default_rng(0)
     replay = Replay(10_000, OBSERVATION, ACTION, seed=0)
     observation, action = rng.uniform(-1, 1, (2, 10_000, OBSERVATION)), rng.uniform(-1, 1, (10_000, ACTION))
-    replay.add(Transitions(observation[0], action, rng.normal(size=10_000), np.full(10_000, 0.99), observation[1]))
+    reward, discount = rng.normal(size=10_000), np.full(10_000, 0.99)
+    replay.add(Transitions(observation[0], action, reward, discount, observation[1], reward))
     agent.observe(observation[0])
     return lambda: [agent.update(batch) for batch in replay.sample(updates * size).split(size)]
 

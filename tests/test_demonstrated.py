@@ -23,7 +23,8 @@ def test_every_step_leads_as_far_as_one_of_the_agents():
     states = np.arange(8.0).reshape(4, 2)
     actions = np.array([[0.0], [2.0], [1.0], [2.0]])
     shown = Demonstrations((Episode(states, actions, absorbing=True), Episode(states[:1] + 10, actions[:1])))
-    paid = [np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([6.0])]  # 5: of an absorbing step
+    rewards = [np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([6.0])]  # 5: of an absorbing step
+    paid = [(with_pace, 10 * with_pace) for with_pace in rewards]
     training = TrainingConfig(gamma=0.5, action_repeat=2)
     bounds = Bounds(np.array([0.0]), np.array([2.0]))
     first, second, third = transitions(shown, paid, Observation(10, time=True), bounds, training, terminal=True)
@@ -37,6 +38,7 @@ def test_every_step_leads_as_far_as_one_of_the_agents():
     np.testing.assert_allclose(second.observation, [[2, 3, 0.1], [6, 7, 0.3]])
     np.testing.assert_allclose(second.reward, [2 + 0.5 * 3, 4 + 0.5 * 5])
     np.testing.assert_allclose(second.discount, [0.25, 0.0])
+    np.testing.assert_allclose(second.unpaced, 10 * second.reward)
     np.testing.assert_allclose((third.reward, third.discount), ([6.0], [0.0]))
 
 

@@ -114,6 +114,33 @@ def test_a_policy_that_sees_pictures(tmp_path):
     assert about["observation"]["dimensions"] == [1, 6] and about["frames"]["shape"] == [40, 44, 3]
 
 
+@pytest.mark.parametrize(
+    "targets",
+    [{"action_rate": 0.1}, {"action_smoothing": 0.2, "action_targets": [0, 3, 5]}],
+    ids=["relative", "some smoothed"],
+)
+def test_a_policy_whose_actions_move_targets(targets, tmp_path):
+    action = {"low": LOW, "high": HIGH, "shape": SHAPE, "targets": targets}
+    observe = Observation(HORIZON, time=True)
+    file = saved(tmp_path, "sac", observe, state_size=STATE + 6, parts=[*PARTS, "targets"], action=action)
+    with pytest.raises(InputError, match="give `hold`"):
+        load_policy(file)
+    start = np.array([[0.5, 0.0, 1.0], [0.1, 0.5, 3.25]])
+    policy = load_policy(file, hold=lambda: start)
+    act = runpy.run_path(str(export(file, tmp_path / "out") / "example.py"))["act"]
+    before, moved = start, []
+    for step, observation in enumerate(observations()):
+        wanted = policy(observation, step)
+        np.testing.assert_allclose(
+            act(flat(observation), step, targets=None if step else start), wanted, rtol=0, atol=1e-5
+        )
+        moved.append(np.abs(wanted - before) / (np.array(HIGH) - LOW).reshape(SHAPE))
+        before = wanted
+    fastest = np.max(moved, axis=0).ravel()
+    slow = [*targets.get("action_targets", range(6))]
+    assert (fastest[slow] <= (0.05 if "action_rate" in targets else 0.2) + 1e-6).all() and (fastest > 1e-3).all()
+
+
 def test_the_command_writes_an_example_that_needs_nothing_of_this_package(tmp_path, capsys):
     saved(tmp_path, "d4pg", Observation(HORIZON))
     write(Export(tmp_path))

@@ -52,7 +52,10 @@ class ToyStage:
         reached = position >= 1.0
         rewards += [1.0] * (HORIZON - len(actions)) if reached else []
         statistics = {"return": float(np.sum(rewards)), "opened": float(reached)}
-        return Trajectory(np.array(observations), np.array(actions), np.array(rewards), True, statistics)
+        paid = np.array(rewards)
+        return Trajectory(
+            np.array(observations), np.array(actions), paid, True, statistics, unpaced=0.9 * paid, finished=reached
+        )
 
     def measure(self, trajectory: Trajectory) -> dict[str, float]:
         return trajectory.statistics
@@ -81,6 +84,9 @@ def settings(steps: int, **changes) -> TrainingConfig:
         "checkpoint_seconds": 0.2,
         "noise_exponent": 1.0,
         "action_repeat": 2,
+        "elite": 0.25,
+        "elite_episodes": 5,
+        "pace_after": 0.5,
     }
     return TrainingConfig(steps=steps, **{**defaults, **changes})
 

@@ -74,15 +74,28 @@ class Graph:
 
 
 def policy_graph(
-    policy: Policy, agent: str, sizes: dict[str, int], bounds: Bounds, shape: Sequence[int], *, absorbing_bit: bool
+    policy: Policy,
+    agent: str,
+    sizes: dict[str, int],
+    bounds: Bounds,
+    shape: Sequence[int],
+    *,
+    absorbing_bit: bool,
 ) -> ModelProto:
     """An actor without exploration noise: inputs of these names and sizes, laid end to end, to actions.
 
     Normalisation is inside, and so are the environment's units, given by `bounds`, and the `shape` of its actions. The
-    absorbing bit, which is 0 wherever a policy acts, is added inside, too.
+    absorbing bit, which is 0 wherever a policy acts, is added inside, too. The input `targets`, if there is one, has
+    the environment's units as well.
     """
     graph = Graph()
-    inputs = graph.add("Concat", *sizes, axis=1)
+    half = (bounds.high - bounds.low) * np.float32(0.5)
+    middle = (bounds.low + bounds.high) * np.float32(0.5)
+    named = {name: name for name in sizes}
+    if "targets" in sizes:
+        named["targets"] = graph.add("Sub", "targets", graph.constant(middle))
+        named["targets"] = graph.add("Div", named["targets"], graph.constant(half))
+    inputs = graph.add("Concat", *named.values(), axis=1)
     if absorbing_bit:
         inputs = graph.add("Pad", inputs, graph.constant([0, 0, 0, 1], np.int64))
     if "mean" in policy:
@@ -104,8 +117,7 @@ def policy_graph(
     size = len(bounds.low)  # of SAC's output, the first half is the mean, which acts
     weight, bias = policy[f"weight{number}"][:, :size], policy[f"bias{number}"][:size]
     action = graph.add("Tanh", graph.affine(inputs, weight, bias))
-    action = graph.add("Mul", action, graph.constant((bounds.high - bounds.low) * np.float32(0.5)))
-    action = graph.add("Add", action, graph.constant((bounds.low + bounds.high) * np.float32(0.5)))
+    action = graph.add("Add", graph.add("Mul", action, graph.constant(half)), graph.constant(middle))
     action = graph.add("Reshape", action, graph.constant([-1, *shape], np.int64))
     return graph.model({name: (TensorProto.FLOAT, [size]) for name, size in sizes.items()}, action, "action", shape)
 

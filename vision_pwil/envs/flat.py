@@ -19,7 +19,12 @@ from gymnasium.envs.mujoco import MujocoEnv
 from gymnasium.spaces import Box, Dict, Tuple
 
 from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.envs.holding import holding
+from vision_pwil.envs.targets import OWN, Targets
 from vision_pwil.system.errors import InputError
+
+TARGETS = "targets"
+"""Name of the last part of an observation, where actions move targets."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +59,11 @@ class FlatEnv:
     Args:
         env_id: as `gymnasium.make` takes it; "module:id" imports the module first.
         horizon: longest episode; by default the environment's own limit.
+        targets: what actions mean; other than the environment's own, observations end with the targets.
         options: arguments for the environment's constructor, such as its render mode.
     """
 
-    def __init__(self, env_id: str, horizon: int | None = None, **options: Any) -> None:
+    def __init__(self, env_id: str, horizon: int | None = None, targets: Targets = OWN, **options: Any) -> None:
         self.env = make(env_id, horizon, **options)
         limit = self.env.spec.max_episode_steps if self.env.spec is not None else None
         if limit is None:
@@ -81,14 +87,24 @@ class FlatEnv:
         self.bounds = Bounds(low, high)
         self.action_size = len(low)
         self.action_shape = space.shape
+        self.meaning = targets
+        if targets:
+            targets.require(self.action_size)
+            self._hold = holding(self.env)
+            end = self.observation_size + self.action_size
+            self.parts[TARGETS], self.observation_size = slice(self.observation_size, end), end
 
     def reset(self, seed: int) -> np.ndarray:
         """First observation of an episode."""
         observation, _ = self.env.reset(seed=seed)
+        if self.meaning:
+            self._targets = self.bounds.to_policy(self._hold())
         return self._flat(observation)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated, info."""
+        if self.meaning:
+            action = self._targets = self.meaning.moved(self._targets, action)
         applied = np.reshape(self.bounds.to_env(action), self.action_shape)
         observation, reward, terminated, truncated, info = self.env.step(applied)
         flat = self._flat(observation)
@@ -99,7 +115,8 @@ class FlatEnv:
         return flat, float(reward), bool(terminated), bool(truncated), info
 
     def _flat(self, observation: Any) -> np.ndarray:
-        return np.concatenate([np.ravel(part) for part in _leaves(self.env.observation_space, observation)])
+        parts = [np.ravel(part) for part in _leaves(self.env.observation_space, observation)]
+        return np.concatenate([*parts, self._targets] if self.meaning else parts)
 
     def require(self, demonstrations: Demonstrations, *, actions: bool) -> None:
         """Raise one clear sentence unless these are demonstrations of this environment, with actions if need be."""

@@ -12,6 +12,7 @@ import numpy as np
 from vision_pwil.agents import table
 from vision_pwil.agents.protocol import Policy
 from vision_pwil.envs.flat import Bounds, FlatEnv
+from vision_pwil.envs.targets import Targets
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing
 from vision_pwil.system.run import LATEST
@@ -30,9 +31,12 @@ class Action(Settings):
     """The largest."""
     shape: tuple[Count, ...]
     """How the numbers are laid out."""
+    targets: Targets = field(default_factory=Targets)
+    """What they mean."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.targets.require(len(self.low))
         low, high = self.bounds.low, self.bounds.high
         if not len(low) == len(high) == math.prod(self.shape) or not (np.isfinite(high - low) & (low < high)).all():
             raise InputError("the bounds of its actions do not fit together")

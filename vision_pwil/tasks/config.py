@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from vision_pwil.envs.targets import Targets
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.settings import Count, NotNegative, Positive, Settings, Whole
 
@@ -81,6 +82,7 @@ class TaskConfig(Settings):
     time_feature: bool = False
     """Let the policy see t/T (Pardo et al. 2018, "Time limits in reinforcement learning"): the reward depends on what
     the episode has used up, which the state does not tell. Not in the paper."""
+    targets: Targets = field(default_factory=Targets)
     point_interval: Count = 1
     """Steps for each point that the reward sees while training (evaluations see them all). Each carries the mass of the
     steps it stands for; of frames, most need not be drawn and encoded. The paper: 1."""
@@ -93,6 +95,11 @@ class TaskConfig(Settings):
             raise InputError("--dimensions names dimensions of a state, and frames are compared: leave it out.")
         if self.observe == "embedding" and self.compare != "frames":
             raise InputError("--observe embedding takes the frames that the reward compares: give --compare frames.")
+        if self.targets and self.compare != "frames":
+            raise InputError(
+                "--action-rate and --action-smoothing change what states and actions are: give --compare frames, or "
+                "leave them at 0."
+            )
         self.make_options  # noqa: B018  (raises where they are not as they should be)
 
     @property

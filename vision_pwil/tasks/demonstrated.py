@@ -6,6 +6,7 @@ agent that did the same would earn. Videos alone have no such transitions.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,8 +38,10 @@ def demonstrated_replay(
     task: Task, training: TrainingConfig, shown: Demonstrations, env: FlatEnv, replay: Replay
 ) -> Replay:
     """A replay of the demonstrations' transitions, beside an agent's."""
-    rewards, observation = rewarded(task, shown, env), task.observation(env.horizon)
-    parts = list(transitions(shown, rewards, observation, env.bounds, training, terminal=task.config.ending != "none"))
+    rewards, observation = rewarded(task, shown, env), task.observation(env)
+    without = replace(task, config=replace(task.config, pace=0.0))
+    paid = [*zip(rewards, rewarded(without, shown, env) if task.config.pace else rewards, strict=True)]
+    parts = list(transitions(shown, paid, observation, env.bounds, training, terminal=task.config.ending != "none"))
     rows = Transitions(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     held = Replay(len(rows.reward), rows.observation.shape[1], env.action_size, training.seed)
     held.add(rows)
@@ -66,21 +69,21 @@ def rewarded(task: Task, shown: Demonstrations, env: FlatEnv) -> list[np.ndarray
 
 def transitions(
     shown: Demonstrations,
-    rewards: list[np.ndarray],
+    rewards: list[tuple[np.ndarray, np.ndarray]],
     observation: Observation,
     bounds: Bounds,
     training: TrainingConfig,
     *,
     terminal: bool,
 ) -> Iterator[Transitions]:
-    """The transitions from every step, each over as many steps as one of the agent's.
+    """The transitions from every step, each over as many steps as one of the agent's; rewards with and without pace.
 
     An agent that holds its actions learns from the steps at which it chose one; a demonstration may have chosen at any.
     The state after the last action was not recorded: the last one stands for it, and where nothing follows the end it
     has no influence.
     """
     repeat = training.action_repeat
-    for episode, paid in zip(shown.episodes, rewards, strict=True):
+    for episode, (paid, unpaced) in zip(shown.episodes, rewards, strict=True):
         states = np.asarray(episode.states)
         actions = bounds.to_policy(np.asarray(episode.actions)[: len(states)])
         observations = np.array([observation(state, step) for step, state in enumerate([*states, states[-1]])])
@@ -93,4 +96,5 @@ def transitions(
                 gamma=training.gamma,
                 n=training.n_step * repeat,
                 every=repeat,
+                unpaced=unpaced[start:],
             )

@@ -197,6 +197,11 @@ def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
             f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, "
             "--demonstrated, --n-step and --action-repeat at 1 or their defaults."
         )
+    if config.task.targets and shared:
+        raise InputError(
+            "--action-rate and --action-smoothing make actions other than those recorded: leave --demonstrated and "
+            "--prefill at 0, or give --action-smoothing 0 --action-targets."
+        )
     if kind.needs_actions and config.task.compare == "frames":
         raise InputError(f"The baseline {config.agent} learns from states and actions: give --compare pairs.")
 
@@ -220,7 +225,7 @@ def _train(
 ) -> bool:
     """Make the agent, and train it."""
     training, kind = config.training, table.find(config.agent)
-    size = task.observation(env.horizon).size(env.observation_size)
+    size = task.observation(env).size(env.observation_size)
     expert = None
     if kind.needs_actions:
         assert shown is not None and kept is not None

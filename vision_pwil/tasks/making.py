@@ -15,7 +15,8 @@ from vision_pwil.tasks.task import Task
 
 def make_env(config: ImitationConfig, **options: Any) -> FlatEnv:
     """The environment of a training."""
-    return FlatEnv(config.env, config.task.horizon, **config.task.make_options, **options)
+    task = config.task
+    return FlatEnv(config.env, task.horizon, task.targets, **task.make_options, **options)
 
 
 def make_task(config: ImitationConfig, demonstrations: Demonstrations | None, encoder: Encoder | None) -> Task:

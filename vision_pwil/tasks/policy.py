@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from vision_pwil.envs.control import Choose, held
-from vision_pwil.envs.flat import FlatEnv, flat_observation, require_registered
+from vision_pwil.envs.flat import TARGETS, FlatEnv, flat_observation, require_registered
+from vision_pwil.envs.holding import Hold
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.actor import Actor, read_actor
 from vision_pwil.tasks.config import TaskConfig
@@ -17,18 +18,31 @@ Look = Callable[[], np.ndarray]
 """Gives the embedding of the present frame, to a policy that sees pictures."""
 
 
-def load_policy(path: str | Path, look: Look | None = None) -> Choose:
+def load_policy(path: str | Path, look: Look | None = None, hold: Hold | None = None) -> Choose:
     """A trained policy, from a run directory or a policy file: a function of the observation and the step.
 
     The observation is the environment's own, and so are the actions: `env.step(policy(observation, step))`. What a
     policy sees besides (the time, an absorbing bit) is added here; where actions are held, call it at every step. A
-    policy that sees pictures takes them with `look`.
+    policy that sees pictures takes them with `look`. One whose actions move targets asks `hold`, at step 0, for the
+    action that holds the present pose: `vision_pwil.envs.holding.holding(env)`.
     """
     actor = read_actor(path)
-    choose, action, parts = _flat(actor, look), actor.about.action, actor.about.parts
+    choose, action = _flat(actor, look), actor.about.action
+    parts = [name for name in actor.about.parts if not (action.targets and name == TARGETS)]
+    if action.targets and hold is None:
+        raise InputError(f"The policy of {actor.file} moves targets: give `hold`, the action that holds the pose.")
+    targets = np.zeros(len(action.low))
 
     def act(observation: Any, step: int) -> np.ndarray:
-        return np.reshape(action.bounds.to_env(choose(flat_observation(observation, parts), step)), action.shape)
+        nonlocal targets
+        state = flat_observation(observation, parts)
+        if hold is None or not action.targets:
+            chosen = choose(state, step)
+        else:
+            if step == 0:
+                targets = action.bounds.to_policy(np.ravel(hold()))
+            chosen = targets = action.targets.moved(targets, choose(np.concatenate([state, targets]), step))
+        return np.reshape(action.bounds.to_env(chosen), action.shape)
 
     return act
 
@@ -59,6 +73,6 @@ def load_environment(path: str | Path) -> FlatEnv:
     about = read_actor(path).about
     options = TaskConfig(env_options=about.env_options).make_options
     require_files(options)
-    env = FlatEnv(require_registered(about.env), about.observation.horizon, **options)
+    env = FlatEnv(require_registered(about.env), about.observation.horizon, about.action.targets, **options)
     about.require(env)
     return env

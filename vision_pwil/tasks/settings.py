@@ -74,6 +74,11 @@ class ImitationConfig(Choice):
                 "Subsampled demonstrations have no absorbing end and no times: leave --subsample at 1, or give "
                 "--ending none and --pace 0."
             )
+        if self.training.pace_after and (not self.task.pace or self.task.ending == "none"):
+            raise InputError(
+                "--pace-after says when pace begins to count, once episodes finish the task: give --pace and an "
+                "--ending other than none, or leave it at 0."
+            )
         if self.env and self.reading.fit != "crop" and self.task.compare == "frames":
             raise InputError(
                 f"The camera sees the middle of the environment's picture, so of videos the middle is taken, too, and "

@@ -10,6 +10,7 @@ Without one, falling ends an episode and its reward simply stops; at the time li
 state's value is bootstrapped as usual.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,14 +60,18 @@ class TaskStage:
         self.env = task.make_env(**({"render_mode": "rgb_array"} if pixels else {}))
         self.camera: Camera | None = task.camera(self.env) if pixels else None
         self.horizon, self.action_size = self.env.horizon, self.env.action_size
-        self.observe = task.observation(self.horizon)
+        self.observe = task.observation(self.env)
         self._sees_frames = self.observe.embedding > 0
         self.absorbing = task.config.ending != "none"
         self.comparison: Comparison | None = None
+        self._unpaced: Comparison | None = None
         if task.reward != OWN_REWARD:
             if task.atoms is None:
                 raise InputError(f"The reward {task.reward!r} compares with demonstrations, and there are none.")
-            self.comparison = Comparison(task.reward, task.config, task.atoms, self.horizon, self.env.observation_size)
+            sizes = self.horizon, self.env.observation_size
+            self.comparison = Comparison(task.reward, task.config, task.atoms, *sizes)
+            if task.config.pace:
+                self._unpaced = Comparison(task.reward, replace(task.config, pace=0.0), task.atoms, *sizes)
 
     def rollout(self, choose: Choose, seed: int, *, evaluating: bool = False) -> Trajectory:
         """One episode. When `evaluating`, all of its points are seen, and where something is watched the policy acts on
@@ -77,8 +82,11 @@ class TaskStage:
             return self._trajectory(played, played.task_rewards, statistics, {})
         interval = 1 if evaluating else self.config.point_interval
         points, absorbed = self._points(played), played.done and self.absorbing
-        paid = self.comparison.pay(points, absorbed=absorbed, interval=interval).rewards
-        rewards = spread(paid, played.seen, interval)
+
+        def paid(comparison: Comparison) -> np.ndarray:
+            return spread(comparison.pay(points, absorbed=absorbed, interval=interval).rewards, played.seen, interval)
+
+        rewards = paid(self.comparison)
         statistics = {
             "return": float(rewards.sum()),
             "task_return": float(played.task_rewards.sum()),
@@ -87,7 +95,8 @@ class TaskStage:
         if self.config.success is not None:
             statistics[self.config.success] = played.done
         record = {"points": points, "absorbed": np.array(absorbed), "pictures": played.pictures}
-        return self._trajectory(played, rewards, {**statistics, **played.watched}, record)
+        trajectory = self._trajectory(played, rewards, {**statistics, **played.watched}, record)
+        return trajectory if self._unpaced is None else replace(trajectory, unpaced=paid(self._unpaced))
 
     def _play(self, choose: Choose, seed: int, evaluating: bool) -> Played:
         interval = 1 if evaluating else self.config.point_interval
@@ -185,7 +194,9 @@ class TaskStage:
             observations = np.concatenate([observations[:-1], [absorbing, absorbing]])
             actions = np.concatenate([actions, np.zeros_like(actions[:1])])
             rewards, terminal, unplayed = np.append(rewards, 0.0), False, 1
-        return Trajectory(observations, actions, rewards, terminal, statistics, record, unplayed)
+        return Trajectory(
+            observations, actions, rewards, terminal, statistics, record, finished=played.done, unplayed=unplayed
+        )
 
     def measure(self, trajectory: Trajectory) -> dict[str, float]:
         """The paper's figures for an evaluation episode: returns, success, W1 and its greedy bound."""

@@ -8,7 +8,7 @@ import torch
 
 from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.envs.camera import Camera, open_camera
-from vision_pwil.envs.flat import FlatEnv, require_registered
+from vision_pwil.envs.flat import TARGETS, FlatEnv, require_registered
 from vision_pwil.envs.renderer import RenderSettings
 from vision_pwil.system import checkpoint
 from vision_pwil.system.errors import InputError
@@ -58,7 +58,7 @@ class Task:
 
     def make_env(self, **options: Any) -> FlatEnv:
         """The environment with its options."""
-        return FlatEnv(self.env, self.config.horizon, **self.config.make_options, **options)
+        return FlatEnv(self.env, self.config.horizon, self.config.targets, **self.config.make_options, **options)
 
     def camera(self, env: FlatEnv, settings: RenderSettings | None = None) -> Camera:
         """A camera with the task's view: at the size of the encoder's frames, or as the settings say."""
@@ -69,15 +69,16 @@ class Task:
                 settings = replace(settings, height=height, width=width)
         return open_camera(env.env, self.config.view.applied(settings))
 
-    def observation(self, horizon: int) -> Observation:
-        """What the policy sees."""
+    def observation(self, env: FlatEnv) -> Observation:
+        """What the policy sees. A robot's own targets are among what it knows of itself."""
         config, sees = self.config, self.config.observe == "embedding"
+        targets = range(env.observation_size)[env.parts[TARGETS]] if env.meaning else ()
         return Observation(
-            horizon,
+            env.horizon,
             config.time_feature,
             self.absorbing_bit,
             EMBEDDING if sees else 0,
-            config.proprioception if sees else (),
+            (*config.proprioception, *targets) if sees else (),
             config.point_interval,
         )
 
@@ -87,8 +88,13 @@ class Task:
             "env": self.env,
             "env_options": list(self.config.env_options),
             "parts": list(env.parts),
-            "observation": asdict(self.observation(env.horizon)),
-            "action": {"low": env.bounds.low.tolist(), "high": env.bounds.high.tolist(), "shape": env.action_shape},
+            "observation": asdict(self.observation(env)),
+            "action": {
+                "low": env.bounds.low.tolist(),
+                "high": env.bounds.high.tolist(),
+                "shape": env.action_shape,
+                "targets": asdict(env.meaning),
+            },
         }
 
     def save(self, folder: Path) -> None:

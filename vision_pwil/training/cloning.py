@@ -36,7 +36,7 @@ def clone(
     use_threads(config.threads)
     replay = Replay(len(states), states.shape[1], actions.shape[1], config.seed)
     nothing = np.zeros(len(states))
-    replay.add(Transitions(states, actions, nothing, nothing, states))
+    replay.add(Transitions(states, actions, nothing, nothing, states, nothing))
     board = Board(run.events, 0)
     about = {"agent": agent.name, "action_repeat": 1, **about}
     evaluations = Evaluations(

@@ -13,13 +13,15 @@ from vision_pwil.system.errors import InputError
 
 
 class Transitions(NamedTuple):
-    """Rows of the replay, float32; the fields are those of `Batch`."""
+    """Rows of the replay, float32; the first fields are those of `Batch`."""
 
     observation: np.ndarray
     action: np.ndarray
     reward: np.ndarray
     discount: np.ndarray
     next_observation: np.ndarray
+    unpaced: np.ndarray
+    """The reward without pace, the same where there is none."""
 
 
 def n_step_transitions(
@@ -31,6 +33,7 @@ def n_step_transitions(
     gamma: float,
     n: int = 1,
     every: int = 1,
+    unpaced: np.ndarray | None = None,
 ) -> Transitions:
     """Transitions of one episode of L steps; near its end, sums are over the steps that there are.
 
@@ -43,13 +46,10 @@ def n_step_transitions(
         gamma: discount factor.
         n: steps in a return.
         every: keep the transitions of one step in so many, those at which an action was chosen that is held between.
+        unpaced: rewards without pace, where they differ.
     """
     length = len(actions)
-    rewards = fold_absorbing(rewards, length, gamma)
     last = np.minimum(np.arange(length) + n, length)
-    returns = np.zeros(length)
-    for k in range(min(n, length)):
-        returns[: length - k] += gamma**k * rewards[k:]
     discount = gamma ** (last - np.arange(length))
     if terminal:
         discount[last == length] = 0.0
@@ -57,10 +57,19 @@ def n_step_transitions(
     return Transitions(
         observations[:-1:every],
         np.asarray(actions[::every], dtype=np.float32),
-        returns[::every].astype(np.float32),
+        _returns(rewards, length, gamma, n)[::every],
         discount[::every].astype(np.float32),
         observations[last[::every]],
+        _returns(rewards if unpaced is None else unpaced, length, gamma, n)[::every],
     )
+
+
+def _returns(rewards: np.ndarray, length: int, gamma: float, n: int) -> np.ndarray:
+    """Discounted sums of n rewards from each of `length` steps, float32."""
+    rewards, sums = fold_absorbing(rewards, length, gamma), np.zeros(length)
+    for k in range(min(n, length)):
+        sums[: length - k] += gamma**k * rewards[k:]
+    return sums.astype(np.float32)
 
 
 class Replay:
@@ -70,7 +79,7 @@ class Replay:
     """
 
     def __init__(self, capacity: int, observation_size: int, action_size: int, seed: int) -> None:
-        needed, there = 4 * capacity * (2 * observation_size + action_size + 2), machine.memory()
+        needed, there = 4 * capacity * (2 * observation_size + action_size + 3), machine.memory()
         if needed > there:
             raise InputError(
                 f"--replay-capacity {capacity:,} takes {needed / 2**30:,.0f} GiB of memory, and there are "
@@ -85,8 +94,11 @@ class Replay:
             np.empty(capacity, np.float32),
             np.empty(capacity, np.float32),
             np.empty((capacity, observation_size), np.float32),
+            np.empty(capacity, np.float32),
         )
-        self._tensors = Batch(*map(torch.from_numpy, self._rows))
+        *batch, self._unpaced = map(torch.from_numpy, self._rows)
+        self._tensors = Batch(*batch)
+        self.pace_weight = 1.0  # of the reward with pace in what is sampled, beside the one without
         self._saved = 0
 
     def __len__(self) -> int:
@@ -108,7 +120,11 @@ class Replay:
         """Independent uniform draws, of all transitions or `among` some, numbered by the count of all ever added."""
         drawn = self.rng.integers(len(self) if among is None else len(among), size=size)
         indices = torch.from_numpy(drawn if among is None else among[drawn] % self.capacity)
-        return Batch(*(tensor.index_select(0, indices) for tensor in self._tensors))
+        batch = Batch(*(tensor.index_select(0, indices) for tensor in self._tensors))
+        if self.pace_weight < 1.0:
+            unpaced = self._unpaced.index_select(0, indices)
+            batch = batch._replace(reward=torch.lerp(unpaced, batch.reward, self.pace_weight))
+        return batch
 
     def save(self, folder: Path) -> None:
         """Write what was added since the last save.

@@ -27,6 +27,10 @@ class Trajectory:
     """Named numbers about the episode, logged under `train/`."""
     record: dict[str, np.ndarray] = field(default_factory=dict)
     """The task's own notes."""
+    unpaced: np.ndarray | None = None
+    """The rewards without pace, where there is a pace."""
+    finished: bool = False
+    """The task was done."""
     unplayed: int = 0
     """Transitions at the end that the environment did not play (DAC's absorbing one)."""
 

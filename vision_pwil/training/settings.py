@@ -29,6 +29,9 @@ class TrainingConfig(Settings):
     """Steps of uniformly random actions before learning starts (Haarnoja et al.'s code: 10,000)."""
     noise_exponent: float = 0.0
     """Colour of the exploration noise: 0 white, 1 pink (Eberhard et al. 2023)."""
+    pace_after: Share = 0.0
+    """First what, then how: let pace (--pace) count only once this share of the last 20 training episodes finished the
+    task, little by little (`vision_pwil.training.pacing`). 0: from the start. Not in the paper."""
     demonstrated: Share = 0.0
     """Share of each batch drawn from the demonstrations' own transitions, where they hold states and actions (0.5: Ball
     et al. 2023, "RLPD"). Not in the paper, which fills the replay with them (--prefill)."""

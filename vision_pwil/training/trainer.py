@@ -30,6 +30,7 @@ from vision_pwil.system.settings import Settings, Whole, restore
 from vision_pwil.system.threads import use_threads
 from vision_pwil.training.elite import Elite, Span
 from vision_pwil.training.evaluations import Evaluations
+from vision_pwil.training.pacing import Pacing
 from vision_pwil.training.replay import Replay, n_step_transitions
 from vision_pwil.training.rollout import Collect, Playable, Trajectory
 from vision_pwil.training.settings import TrainingConfig
@@ -57,6 +58,10 @@ class Place(Settings):
     """State of the generator that draws minibatches."""
     elite: tuple[Span, ...]
     """The best episodes."""
+    pacing: Whole
+    """How far pace has come in, see `Pacing`."""
+    recent: tuple[bool, ...]
+    """Which of the last episodes finished the task."""
 
 
 class Diverged(InputError):
@@ -96,6 +101,7 @@ class Trainer:
         self.demonstrated, self.level = demonstrated, level
         self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
         self.elite = Elite(config.elite_episodes)
+        self.pacing = Pacing(config.pace_after)
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
             self._load()
@@ -172,6 +178,8 @@ class Trainer:
         finished = time.monotonic()
 
         self.board.scalars("train", trajectory.statistics, self.step)
+        if self.config.pace_after:
+            self.board.scalars("train", {"pace_weight": self.pacing.weight}, self.step)
         self.board.scalars("losses", metrics, self.step)
         speed = {"steps_per_second": trajectory.steps / (finished - started)}
         if self.updates > done:
@@ -205,6 +213,9 @@ class Trainer:
         if repeated:
             best = self.elite.numbers(self.replay.oldest)
             parts.append((repeated, partial(self.replay.sample, among=best if len(best) else None)))
+        for replay in (self.replay, self.demonstrated):
+            if replay is not None:
+                replay.pace_weight = self.pacing.weight
         drawn = [sample(count * size).split(size) for size, sample in parts]
         return (
             drawn[0]
@@ -224,8 +235,10 @@ class Trainer:
                 gamma=self.config.gamma,
                 n=self.config.n_step * self.config.action_repeat,
                 every=self.config.action_repeat,
+                unpaced=trajectory.unpaced,
             )
         )
+        self.pacing.add(trajectory.finished)
         self.elite.add(float(np.sum(trajectory.rewards)), first, self.replay.count)
         self._previous, self.step = self.step, self.step + trajectory.steps
         self.episode += 1
@@ -238,7 +251,16 @@ class Trainer:
         started = time.monotonic()
         self.replay.save(self.run.replay)
         sampling = dict(self.replay.rng.bit_generator.state)
-        place = Place(self.step, self.episode, self.updates, self.replay.count, sampling, self.elite.spans)
+        place = Place(
+            self.step,
+            self.episode,
+            self.updates,
+            self.replay.count,
+            sampling,
+            self.elite.spans,
+            self.pacing.count,
+            self.pacing.recent,
+        )
         checkpoint.save(self.run.checkpoint, self.agent.state_dict(), asdict(place))
         self.board.scalars("perf", {"checkpoint_seconds": time.monotonic() - started}, self.step)
         self.board.flush()
@@ -252,4 +274,5 @@ class Trainer:
             self.step, self.episode, self.updates = place.step, place.episode, place.updates
             self.replay.rng.bit_generator.state = place.sampling
             self.elite.restore(place.elite)
+            self.pacing.restore(place.pacing, place.recent)
         self.replay.load(self.run.replay, place.replay)
