@@ -23,6 +23,7 @@ from PIL import Image
 from benchmarks.report import write_report
 from vision_pwil.door_env import ENV_ID
 from vision_pwil.envs.camera import Camera, open_camera
+from vision_pwil.envs.holding import Hold, holding
 from vision_pwil.envs.renderer import PRETTY
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
@@ -69,14 +70,20 @@ class Played:
 
 
 def play(
-    act: Callable[..., np.ndarray], choose: Callable[..., np.ndarray], env: gym.Env[Any, Any], camera: Camera, seed: int
+    act: Callable[..., np.ndarray],
+    choose: Callable[..., np.ndarray],
+    env: gym.Env[Any, Any],
+    hold: Hold,
+    camera: Camera,
+    seed: int,
 ) -> Played:
     """An episode in which `act` acts; `choose` is only asked."""
     observation, _ = env.reset(seed=seed)
     played, over = Played(False, 0, 0.0, 0.0, 0.0, [camera.snapshot()]), False
     while not over:
+        targets = None if played.steps else hold()
         started = time.process_time()
-        action = act(observation, played.steps)
+        action = act(observation, played.steps, targets=targets)
         played.seconds += time.process_time() - started
         played.apart = max(played.apart, float(np.abs(action - choose(observation, played.steps)).max()))
         observation, _, terminated, truncated, info = env.step(action)
@@ -108,10 +115,11 @@ def main(config: Config) -> None:
     out = export(policy, config.out)
     shutil.copyfile(policy, out / LATEST)
     env = gym.make(ENV_ID, max_episode_steps=about.observation.horizon)
-    act, choose = runpy.run_path(str(out / EXAMPLE_FILE))["act"], load_policy(policy)
+    hold = holding(env)
+    act, choose = runpy.run_path(str(out / EXAMPLE_FILE))["act"], load_policy(policy, hold=hold)
     camera, small = open_camera(env, PRETTY), open_camera(env)
     seeds = progress(range(SEED, SEED + config.episodes), desc="playing", unit="episode", leave=False)
-    episodes = [play(act, choose, env, small, seed) for seed in seeds]
+    episodes = [play(act, choose, env, hold, small, seed) for seed in seeds]
     first = next((episode for episode in episodes if episode.opened), episodes[0])
     shown = np.array(first.pictures)[np.linspace(0, first.steps, STILLS).astype(int)]
     picture = Image.fromarray(np.concatenate([*camera.draw(shown)], axis=1))

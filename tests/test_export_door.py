@@ -13,14 +13,17 @@ import torch
 from PIL import Image
 
 from benchmarks import exported
+from vision_pwil.demonstrations import read
 from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder, Provenance
+from vision_pwil.envs.holding import holding
 from vision_pwil.envs.record import record
 from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.policy import load_policy
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
+from vision_pwil.commands import demonstrations
 from vision_pwil.commands import export as command
 
 HORIZON = 24
@@ -51,21 +54,35 @@ def test_the_exported_policy_plays_the_door_as_the_package_does(run: Path) -> No
     about = json.loads((run / "export" / "metadata.json").read_text())
     act = runpy.run_path(str(run / "export" / "example.py"))["act"]
     env = gym.make(ENV_ID, render_mode="rgb_array")
+    hold = holding(env)
     observation, _ = env.reset(seed=5)
     encoder, frame = Encoder.load(run / "encoder.safetensors"), np.zeros(())
     sees = "frames" in about
     assert sees == (about["files"] == ["policy.onnx", "encoder.onnx"]) == (run.parent.name.startswith("embedding"))
     assert (about["observation"]["dimensions"] is not None) == sees
-    chooses = load_policy(run, (lambda: encoder.embed(frame[None])[0]) if sees else None)
+    chooses = load_policy(run, (lambda: encoder.embed(frame[None])[0]) if sees else None, hold)
     played = []
     for step in range(HORIZON):
         frame = env.render() if sees else None
         wanted = chooses(observation, step)
         seen = observation[about["observation"]["dimensions"]] if sees else observation
-        np.testing.assert_allclose(act(seen, step, frame), wanted, rtol=0, atol=1e-5)
+        targets = None if step else hold()
+        np.testing.assert_allclose(act(seen, step, frame, targets), wanted, rtol=0, atol=1e-5)
         observation, *_ = env.step(wanted)
         played.append(wanted)
     assert np.ptp(played, axis=0).max() > 1e-3  # a hundred times what may differ
+
+
+def test_the_policy_is_recorded_as_it_plays(run: Path, tmp_path: Path) -> None:
+    if run.parent.name.startswith("embedding"):  # it would need frames, which the command does not draw
+        return
+    demonstrations.main(["record", str(run), str(tmp_path / "own.demos"), "--episodes", "1", "--seed", "5"])
+    (episode,) = read(tmp_path / "own.demos").episodes
+    env = gym.make(ENV_ID)
+    policy = load_policy(run, hold=holding(env))
+    env.reset(seed=5)
+    for step, (state, action) in enumerate(zip(episode.states, episode.actions, strict=True)):
+        np.testing.assert_allclose(policy(state, step), action, atol=1e-6)
 
 
 def test_a_policy_is_exported_by_its_file(
@@ -109,9 +126,11 @@ def test_the_policy_that_was_exported_and_kept_opens_the_door() -> None:
     summary = json.loads((KEPT / "summary.json").read_text())
     number = summary["opened"].index(True)
     env = gym.make(ENV_ID)
+    hold = holding(env)
     observation, _ = env.reset(seed=summary["first_seed"] + number)
+    targets = hold()
     for step in range(summary["steps"][number] + 30):  # another processor rounds otherwise
-        observation, _, terminated, _, info = env.step(act(observation, step))
+        observation, _, terminated, _, info = env.step(act(observation, step, targets=None if step else targets))
         if terminated:
             break
     assert info["opened"]

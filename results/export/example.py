@@ -1,4 +1,5 @@
 """Acts with policy.onnx. Needs onnxruntime and the numpy that comes with it, nothing else."""
+
 import json
 from pathlib import Path
 

@@ -145,12 +145,14 @@ class Record:
 
     def run(self) -> None:
         """Play, write."""
+        from vision_pwil.envs.holding import holding
         from vision_pwil.envs.record import record
         from vision_pwil.tasks.policy import load_environment, load_policy  # the learners: other commands need none
 
         import_modules(self.imports)
-        env = load_environment(self.policy).env
-        recorded = record(load_policy(self.policy), env, self.episodes, self.seed, self.only_absorbing)
+        flat = load_environment(self.policy)
+        policy = load_policy(self.policy, hold=holding(flat.env) if flat.meaning else None)
+        recorded = record(policy, flat.env, self.episodes, self.seed, self.only_absorbing)
         recorded.save(self.out)
         print(f"Wrote {len(recorded)} episodes to {self.out}: look with the `inspect` command.")
 
