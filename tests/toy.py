@@ -87,6 +87,7 @@ def settings(steps: int, **changes) -> TrainingConfig:
         "elite": 0.25,
         "elite_episodes": 5,
         "pace_after": 0.5,
+        "steady_episodes": 3,
     }
     return TrainingConfig(steps=steps, **{**defaults, **changes})
 

@@ -35,7 +35,9 @@ def defaults(choice: Choice) -> ImitationConfig:
     )
     if choice.recipe == "default" and task.compare == "frames":
         task = replace(task, pace=4.0, targets=Targets(action_smoothing=0.3, action_targets=tuple(range(6))))
-        return replace(config, task=task, training=replace(config.training, elite=0.25, pace_after=0.3))
+        return replace(
+            config, task=task, training=replace(config.training, elite=0.25, pace_after=0.3, steady_episodes=30)
+        )
     return replace(config, task=task)
 
 

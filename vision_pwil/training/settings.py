@@ -46,6 +46,9 @@ class TrainingConfig(Settings):
     """Where the learner computes, as torch names it: cpu, cuda, cuda:1; episodes are played on the CPU."""
     threads: Count = 1
     """Of the learner; the episodes are played in a process beside it. The same number repeats a run to the last bit."""
+    steady_episodes: Count = 1
+    """Episodes over which the policy that evaluations play, and the run keeps, is averaged; 1: it is the latest, as in
+    the paper."""
     evaluation_interval: Count = 10_000
     """Environment steps between evaluations (the paper, "Implementation")."""
     evaluation_episodes: Count = 10

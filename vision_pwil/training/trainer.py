@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from vision_pwil.agents.parts import Part, gather
+from vision_pwil.agents.parts import restore as restore_parts
 from vision_pwil.agents.protocol import Act, Agent, Batch
 from vision_pwil.system import checkpoint
 from vision_pwil.system.board import Board
@@ -34,6 +36,7 @@ from vision_pwil.training.pacing import Pacing
 from vision_pwil.training.replay import Replay, n_step_transitions
 from vision_pwil.training.rollout import Collect, Playable, Trajectory
 from vision_pwil.training.settings import TrainingConfig
+from vision_pwil.training.steady import SteadyPolicy
 from vision_pwil.training.worker import Worker
 
 EXPLORATION = 0
@@ -102,6 +105,7 @@ class Trainer:
         self.about = {"agent": agent.name, "action_repeat": config.action_repeat, **about}
         self.elite = Elite(config.elite_episodes)
         self.pacing = Pacing(config.pace_after)
+        self.steady = SteadyPolicy(agent.policy(), config.steady_episodes)
         self.step = self.episode = self.updates = 0
         if run.checkpoint.exists():
             self._load()
@@ -133,12 +137,12 @@ class Trainer:
         bar = progress(total=self.config.steps, initial=self.step, unit="step", smoothing=0.05)
         try:
             if self.episode == 0:
-                evaluations.owe(0, self.agent.policy())
+                evaluations.owe(0, self.steady.arrays)
             saved = time.monotonic()
             while self.step < self.config.steps and not stop.is_set():
                 bar.update(self.play(collector))
                 if self._passed(self.config.evaluation_interval):
-                    evaluations.owe(self.step, self.agent.policy())
+                    evaluations.owe(self.step, self.steady.arrays)
                 evaluations.turn()
                 if evaluations.curve:
                     bar.set_postfix({name: f"{evaluations.curve[-1][name]:.3g}" for name in ("return",)})
@@ -148,7 +152,8 @@ class Trainer:
             self._save()
             if not stop.is_set():
                 self._learn()
-                evaluations.owe(self.step, self.agent.policy())
+                self.steady.follow(self.agent.policy())
+                evaluations.owe(self.step, self.steady.arrays)
                 evaluations.finish(stop.is_set)
             return not stop.is_set()
         finally:
@@ -175,6 +180,7 @@ class Trainer:
         learned = time.monotonic()
         trajectory: Trajectory = collector.receive()
         self._add(trajectory)
+        self.steady.follow(self.agent.policy())
         finished = time.monotonic()
 
         self.board.scalars("train", trajectory.statistics, self.step)
@@ -247,6 +253,9 @@ class Trainer:
         """Whether the last episode passed a multiple of `interval`; the end has an evaluation of its own."""
         return self._previous // interval < self.step // interval and self.step < self.config.steps
 
+    def _parts(self) -> dict[str, Part]:
+        return {"agent": self.agent, "steady": self.steady}
+
     def _save(self) -> None:
         started = time.monotonic()
         self.replay.save(self.run.replay)
@@ -261,15 +270,15 @@ class Trainer:
             self.pacing.count,
             self.pacing.recent,
         )
-        checkpoint.save(self.run.checkpoint, self.agent.state_dict(), asdict(place))
+        checkpoint.save(self.run.checkpoint, gather(self._parts()), asdict(place))
         self.board.scalars("perf", {"checkpoint_seconds": time.monotonic() - started}, self.step)
         self.board.flush()
 
     def _load(self) -> None:
         tensors, values = checkpoint.load(self.run.checkpoint)
         with parsing(self.run.checkpoint, "checkpoint of this run"):
-            checkpoint.require_alike(tensors, self.agent.state_dict())
-            self.agent.load_state_dict(tensors)
+            checkpoint.require_alike(tensors, gather(self._parts()))
+            restore_parts(self._parts(), tensors)
             place = restore(Place, values)
             self.step, self.episode, self.updates = place.step, place.episode, place.updates
             self.replay.rng.bit_generator.state = place.sampling
