@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.datasets import write_robomimic
+from tests.shared import DATA, needs_shared
 from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, subsample
 from vision_pwil.demonstrations.contact_sheet import contact_sheet
 from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
@@ -244,7 +246,7 @@ def test_table_and_sentences():
         "2 episodes of 4 to 7 steps each from a test.",
         "11 steps at 4 a second, 2.8 seconds in all.",
         "Frames of 84x84 pixels from the camera front.",
-        "Cameras: front, top.",
+        "Cameras: front, top; --camera chooses one.",
         "States of hand (2), goal (1).",
         'Task of 1 episode: "a"',
         'Task of 1 episode: "b"',
@@ -312,6 +314,28 @@ def test_command_line_inspects_and_converts(tmp_path):
     np.savez(tmp_path / "b.npz", observations=np.ones((3, 2)), actions=np.ones((3, 1)), episode_lengths=[3])
     assert command("convert", tmp_path / "b.npz", tmp_path / "b.demos").returncode == 0
     assert Demonstrations.load(tmp_path / "b.demos").checksum == read(tmp_path / "b.npz").checksum
+
+
+@needs_shared
+@pytest.mark.parametrize("name", [*(path.name for path in sorted((DATA / "formats").glob("*"))), "g1"])
+def test_every_dataset_beside_the_project_is_shown(name, tmp_path):
+    """As it lies there, with no option."""
+    path = DATA / name if name == "g1" else DATA / "formats" / name
+    shown = command("inspect", path, "--sheet", tmp_path / "sheet.png")
+    assert shown.returncode == 0, shown.stderr
+    pictures = not name.startswith("minari-hopper")
+    assert (tmp_path / "sheet.png").exists() == pictures == ("84x84" in shown.stdout)
+    assert ("--camera chooses one" in shown.stdout) == ("robomimic" in name)
+
+
+def test_of_several_cameras_the_first_is_shown_and_the_others_are_named(tmp_path):
+    write_robomimic(tmp_path / "a.hdf5")
+    shown = command("inspect", tmp_path / "a.hdf5", "--sheet", tmp_path / "first.png").stdout
+    assert "from the camera front_image" in shown and "Cameras: front_image, wrist_image; --camera chooses" in shown
+    command("inspect", tmp_path / "a.hdf5", "--sheet", tmp_path / "front.png", "--camera", "front")
+    command("inspect", tmp_path / "a.hdf5", "--sheet", tmp_path / "wrist.png", "--camera", "wrist")
+    first, front, wrist = ((tmp_path / f"{name}.png").read_bytes() for name in ("first", "front", "wrist"))
+    assert first == front != wrist
 
 
 def test_command_line_says_what_is_wrong_in_one_sentence(tmp_path):

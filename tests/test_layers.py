@@ -1,6 +1,7 @@
 """The rooms of the package: what may import what, and how many there are."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,3 +59,9 @@ def test_the_house_has_sixteen_rooms():
     known = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
     rooms = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.name not in known}
     assert rooms == set(HEIGHT) and len(rooms) <= 16
+
+
+def test_no_two_classes_have_one_name():
+    nodes = (node for path in MODULES for node in ast.walk(ast.parse(path.read_text())))
+    named = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    assert [name for name, count in named.items() if count > 1 and not name.startswith("_")] == []

@@ -1,7 +1,7 @@
 """Inspect, convert, render, record and fetch demonstrations: `vision-pwil demonstrations --help`."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ import tyro
 from vision_pwil.commands.modules import import_modules
 from vision_pwil.demonstrations import Demonstrations, read
 from vision_pwil.demonstrations.fetch import DOWNLOADS, download, fetched_path
-from vision_pwil.demonstrations.options import Options
+from vision_pwil.demonstrations.options import Options, SeveralCameras
 from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
 from vision_pwil.system import cli, memory
 from vision_pwil.system.files import replacing, write_text
@@ -41,7 +41,10 @@ class Inspect:
 
         if self.max_memory is not None:
             memory.set_limit(self.max_memory)
-        demonstrations = read(self.path, **asdict(self.reading))
+        try:
+            demonstrations = read(self.path, **asdict(self.reading))
+        except SeveralCameras as several:  # what is there is shown all the same, through the first of them
+            demonstrations = read(self.path, **asdict(replace(self.reading, camera=several.names[0])))
         print(sentences(demonstrations), episodes_table(demonstrations), sep="\n\n")
         if self.checksum:
             print(f"\n{checksums(demonstrations)}")
@@ -142,12 +145,14 @@ class Record:
 
     def run(self) -> None:
         """Play, write."""
+        from vision_pwil.envs.holding import holding
         from vision_pwil.envs.record import record
         from vision_pwil.tasks.policy import load_environment, load_policy  # the learners: other commands need none
 
         import_modules(self.imports)
-        env = load_environment(self.policy).env
-        recorded = record(load_policy(self.policy), env, self.episodes, self.seed, self.only_absorbing)
+        flat = load_environment(self.policy)
+        policy = load_policy(self.policy, hold=holding(flat.env) if flat.meaning else None)
+        recorded = record(policy, flat.env, self.episodes, self.seed, self.only_absorbing)
         recorded.save(self.out)
         print(f"Wrote {len(recorded)} episodes to {self.out}: look with the `inspect` command.")
 

@@ -1,5 +1,6 @@
 """What a reader is told beside the path."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
@@ -34,6 +35,14 @@ class Options:
         return [word for name, usual, value in given if value != usual for word in (f"--{name}", str(value))]
 
 
+class SeveralCameras(InputError):
+    """There is more than one camera, and none was chosen."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"there are several cameras, {_listed(names)}: choose one with --camera.")
+        self.names = tuple(names)
+
+
 def pick_camera(names: list[str], options: Options) -> str | None:
     """The camera to read: the one asked for, else the only one, else None where there is none.
 
@@ -42,7 +51,7 @@ def pick_camera(names: list[str], options: Options) -> str | None:
     """
     if options.camera is None:
         if len(names) > 1:
-            raise InputError(f"there are several cameras, {_listed(names)}: choose one with --camera.")
+            raise SeveralCameras(names)
         return names[0] if names else None
     called = [name for name in names if options.camera in (name, name.split(".")[-1], name.removesuffix("_image"))]
     if options.camera in names:
@@ -52,5 +61,5 @@ def pick_camera(names: list[str], options: Options) -> str | None:
     return called[0]
 
 
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])

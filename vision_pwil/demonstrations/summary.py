@@ -21,7 +21,7 @@ def sentences(demonstrations: Demonstrations) -> str:
         camera = f" from the camera {demonstrations.camera}" if demonstrations.camera else ""
         lines.append(f"Frames of {height}x{width} pixels{camera}.")
     if len(demonstrations.cameras) > 1:
-        lines.append(f"Cameras: {', '.join(demonstrations.cameras)}.")
+        lines.append(f"Cameras: {', '.join(demonstrations.cameras)}; --camera chooses one.")
     if demonstrations.state_parts:
         lines.append(f"States of {', '.join(f'{name} ({width})' for name, width in demonstrations.state_parts)}.")
     tasks = Counter(episode.task for episode in demonstrations.episodes if episode.task)

@@ -19,7 +19,7 @@ _NAMED = 10  # settings with a name in the picture
 
 
 @dataclass(frozen=True)
-class Place:
+class Combination:
     """One combination of settings, and what its seeds measured."""
 
     settings: dict[str, Setting]
@@ -44,7 +44,7 @@ class Place:
         return sum(trial.finished for trial in self.trials)
 
 
-def rank(search: Search, trials: Sequence[Trial]) -> list[Place]:
+def rank(search: Search, trials: Sequence[Trial]) -> list[Combination]:
     """The best first; settings without a measurement last, as they came."""
     groups: dict[tuple[tuple[str, Setting], ...], list[Trial]] = {}
     for trial in trials:
@@ -53,7 +53,7 @@ def rank(search: Search, trials: Sequence[Trial]) -> list[Place]:
     places = []
     for same, members in groups.items():
         curves = [curve for trial in members if (curve := search.measured(trial))]
-        places.append(Place(dict(same), members, curves, [search.outcome(curve) for curve in curves]))
+        places.append(Combination(dict(same), members, curves, [search.outcome(curve) for curve in curves]))
     return sorted(places, key=lambda place: [_descending(place.mean(name)) for name in search.numbers])
 
 
@@ -61,7 +61,7 @@ def _descending(value: float) -> float:
     return math.inf if math.isnan(value) else -value
 
 
-def best_trial(search: Search, place: Place) -> Trial:
+def best_trial(search: Search, place: Combination) -> Trial:
     """The seed that did best."""
 
     def key(trial: Trial) -> list[float]:
@@ -71,7 +71,7 @@ def best_trial(search: Search, place: Place) -> Trial:
     return min(place.trials, key=key)
 
 
-def records(search: Search, places: Sequence[Place]) -> list[dict[str, object]]:
+def records(search: Search, places: Sequence[Combination]) -> list[dict[str, object]]:
     """A row for each place: rank, settings, how much of it ran, and the numbers."""
     rows = []
     for number, place in enumerate(places, 1):
@@ -102,13 +102,13 @@ def tabulate(rows: Sequence[dict[str, object]]) -> str:
     return table(list(rows[0]), [list(row.values()) for row in rows])
 
 
-def label(place: Place, places: Sequence[Place]) -> str:
+def label(place: Combination, places: Sequence[Combination]) -> str:
     """The settings in which the places differ."""
     differ = [name for name in place.settings if len({str(other.settings[name]) for other in places}) > 1]
     return ", ".join(f"{name.replace('_', ' ')} {place.settings[name]}" for name in differ) or "all seeds"
 
 
-def draw(search: Search, places: Sequence[Place], path: Path) -> None:
+def draw(search: Search, places: Sequence[Combination], path: Path) -> None:
     """Left: what every trial measured over its time, the best settings in colour. Right: the ranking."""
     from matplotlib.figure import Figure
 

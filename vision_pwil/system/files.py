@@ -75,9 +75,9 @@ def parsing(path: str | Path, kind: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if str(error).startswith(str(path)):  # it names the file already, or one inside this folder
-            raise
-        raise InputError(f"{path}: {error}") from None
+        if not str(error).startswith(str(path)):  # else it names the file already, or one inside this folder
+            error.args = (f"{path}: {error}",)  # what it knows besides stays with it
+        raise
     except FileNotFoundError as error:
         raise InputError(f"{error.filename or path} does not exist.") from None
     except PermissionError as error:

@@ -13,6 +13,7 @@ from vision_pwil.tasks.task import ENCODER
 
 POLICY_FILE, ENCODER_FILE, METADATA, EXAMPLE_FILE = "policy.onnx", "encoder.onnx", "metadata.json", "example.py"
 EXAMPLE = '''"""Acts with policy.onnx. Needs onnxruntime and the numpy that comes with it, nothing else."""
+
 import json
 from pathlib import Path
 
