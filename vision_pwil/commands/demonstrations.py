@@ -42,7 +42,7 @@ class Inspect:
         if self.max_memory is not None:
             memory.set_limit(self.max_memory)
         demonstrations = read(self.path, **asdict(self.reading))
-        print(sentences(demonstrations), episodes_table(demonstrations), sep="\n\n")
+        print(sentences(demonstrations, self.reading), episodes_table(demonstrations), sep="\n\n")
         if self.checksum:
             print(f"\n{checksums(demonstrations)}")
         if demonstrations.has("frames"):
