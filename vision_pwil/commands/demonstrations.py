@@ -14,6 +14,7 @@ from vision_pwil.demonstrations.options import Options
 from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
 from vision_pwil.system import cli, memory
 from vision_pwil.system.files import replacing, write_text
+from vision_pwil.system.settings import Count, Settings, Whole
 from vision_pwil.tasks.config import View
 
 Source = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
@@ -124,16 +125,16 @@ def write_videos(demonstrations: Demonstrations, folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Settings):
     """Play a trained policy in its environment and write what it does as demonstrations."""
 
     policy: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="POLICY")]
     """Directory of a run, for its latest policy, or a policy's file, such as its best.safetensors."""
     out: Out
     """The file to write, by custom named *.demos."""
-    episodes: int = 11
+    episodes: Count = 11
     """Episodes to play (the paper has 11 demonstrations at most)."""
-    seed: int = 0
+    seed: Whole = 0
     """Seed of the first episode; the next ones count on."""
     only_absorbing: bool = False
     """Leave out episodes that did not end absorbing (of the door: that did not open it)."""
