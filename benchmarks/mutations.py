@@ -152,7 +152,8 @@ def run(count: int, seed: int, files: tuple[Path, ...], done: set[tuple[str, int
         round_of_all = [name for name in sources for _ in range(FORMATS.get(name, PLAIN).turns)]
         for name, source in sources.items():
             turns = (index for index in range(count) if round_of_all[index % len(round_of_all)] == name)
-            numbers = [index for index in turns if (name, index) not in done]
+            if not (numbers := [index for index in turns if (name, index) not in done]):
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / name
                 if source is None:
