@@ -147,33 +147,37 @@ def run(count: int, seed: int, files: tuple[Path, ...], done: set[tuple[str, int
     In a folder the damage goes to one of its files.
     """
     sources = {**dict.fromkeys(FORMATS), **{path.name: path for path in files}}
-    reader = Reader()
-    try:
-        round_of_all = [name for name in sources for _ in range(FORMATS.get(name, PLAIN).turns)]
-        for name, source in sources.items():
-            turns = (index for index in range(count) if round_of_all[index % len(round_of_all)] == name)
-            if not (numbers := [index for index in turns if (name, index) not in done]):
-                continue
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / name
-                if source is None:
-                    FORMATS[name].make(path)
-                else:
-                    (shutil.copytree if source.is_dir() else shutil.copy)(source, path)
-                parts = sorted(part for part in path.rglob("*") if part.is_file() and part.stat().st_size) or [path]
-                form = FORMATS.get(name, PLAIN)
-                kind, original = reader.outcome(name, path, None, form.checked)
-                if kind != "same":
-                    raise InputError(f"{name} cannot be read as it is: {kind} {original}")
-                for index in numbers:
-                    rng = np.random.default_rng((seed, index))
-                    part = parts[rng.integers(len(parts))]
-                    content = part.read_bytes()
-                    (form.damage or damage)(part, rng)
-                    kind, details = reader.outcome(name, path, original, form.checked)
-                    part.write_bytes(content)
-                    yield {"format": name, "index": index, "outcome": kind, "details": details * (kind in FAULTS)}
-                if reader.outcome(name, path, original, form.checked)[0] != "same":  # else sentences mean nothing
-                    raise InputError(f"{name} cannot be read any more after its mutations.")
-    finally:
-        reader.close()
+    round_of_all = [name for name in sources for _ in range(FORMATS.get(name, PLAIN).turns)]
+    for name, source in sources.items():
+        turns = (index for index in range(count) if round_of_all[index % len(round_of_all)] == name)
+        if numbers := [index for index in turns if (name, index) not in done]:
+            reader = Reader()  # each format has one, so that none reads in what another left of the memory
+            try:
+                yield from _mutated(reader, name, source, numbers, seed)
+            finally:
+                reader.close()
+
+
+def _mutated(reader: Reader, name: str, source: Path | None, numbers: list[int], seed: int) -> Iterator[dict[str, Any]]:
+    """Mutations of one format by their numbers; `source` is where it was given."""
+    form = FORMATS.get(name, PLAIN)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        if source is None:
+            form.make(path)
+        else:
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, path)
+        parts = sorted(part for part in path.rglob("*") if part.is_file() and part.stat().st_size) or [path]
+        kind, original = reader.outcome(name, path, None, form.checked)
+        if kind != "same":
+            raise InputError(f"{name} cannot be read as it is: {kind} {original}")
+        for index in numbers:
+            rng = np.random.default_rng((seed, index))
+            part = parts[rng.integers(len(parts))]
+            content = part.read_bytes()
+            (form.damage or damage)(part, rng)
+            kind, details = reader.outcome(name, path, original, form.checked)
+            part.write_bytes(content)
+            yield {"format": name, "index": index, "outcome": kind, "details": details * (kind in FAULTS)}
+        if reader.outcome(name, path, original, form.checked)[0] != "same":  # else sentences mean nothing
+            raise InputError(f"{name} cannot be read any more after its mutations.")
