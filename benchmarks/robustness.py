@@ -101,6 +101,7 @@ def main(config: Robustness) -> None:
     lines += ["", *(f"The {what} were made at {', '.join(found)}." for what, found in commits.items())]
     faults = [record for record in known if record["outcome"] in mutations.FAULTS]
     summary = {
+        "seed": config.seed,
         "mutations": everything.total(),
         "escaped": escaped,
         "kills": given,
