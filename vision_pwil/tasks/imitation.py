@@ -36,7 +36,7 @@ from vision_pwil.tcc.videos import require_videos
 from vision_pwil.training.cloning import clone
 from vision_pwil.training.evaluations import conclude
 from vision_pwil.training.prefill import prefill
-from vision_pwil.training.replay import Replay
+from vision_pwil.training.replay import Replay, require_memory
 from vision_pwil.training.settings import FREE
 from vision_pwil.training.trainer import Trainer
 
@@ -66,6 +66,8 @@ def imitate(config: ImitationConfig) -> Outcome:
     env = make_env(config)
     _require_dimensions("--dimensions", config.task.dimensions, env)
     _require_dimensions("--proprioception", config.task.proprioception, env)
+    sees = Task(config.env, config.reward, config.task).observation(env).size(env.observation_size)
+    require_memory(config.training.replay_capacity, sees, env.action_size)
     check_seeding(config.env, env)
     config = replace(config, task=replace(config.task, success=find_success(config.task, env)))
     path = config.run or default_run(config)

@@ -13,7 +13,7 @@ import numpy as np
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.settings import changed
+from vision_pwil.system.settings import Count, Whole, changed, require
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.actor import read_actor
 from vision_pwil.tasks.auditing import audit_task, audit_videos
@@ -67,6 +67,8 @@ def audit(
 
 def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies: Sequence[AnyPath]) -> AuditReport:
     """Audit the reward of a training with these settings; `policies` are played beside idle play, by their paths."""
+    require("episodes", Count, episodes)
+    require("seed", Whole, seed)
     if not config.env:
         if config.encoder is None or config.demos is None:
             raise InputError("Name an environment with --env, or videos and their encoder with --demos and --encoder.")
