@@ -29,4 +29,5 @@ class Elite:
 
     def numbers(self, oldest: int) -> np.ndarray:
         """Of their transitions, those no older than the `oldest` that the replay still has."""
-        return np.concatenate([np.arange(max(first, oldest), max(end, oldest)) for _, first, end in self.spans])
+        spans = [np.arange(max(first, oldest), max(end, oldest)) for _, first, end in self.spans]
+        return np.concatenate(spans) if spans else np.empty(0, np.int64)
