@@ -20,6 +20,7 @@ TABLES: dict[str, Callable[[Mapping[str, Figure]], str]] = {
     "tcc": lambda figures: headline.of(figures, "tcc."),
     "door-human": lambda _: door.setting("human"),
     "door-shipped": lambda _: door.setting("shipped"),
+    "door-smooth": lambda _: door.setting("smooth"),
     "door-ablations": lambda _: door.ablations(),
     "door-earlier": lambda _: door.earlier(),
     "locomotion": locomotion.settings,
