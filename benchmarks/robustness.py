@@ -79,7 +79,13 @@ def main(config: Robustness) -> None:
         own = [record for record in ended if record["case"] == name]
         sums = (sum(record[key] for record in own) for key in ("kills", "aimed", "same", "orphans"))
         runs.append((name, len(own), *sums))
+    escaped = sum(everything[outcome] for outcome in mutations.FAULTS)
+    inexact = sum(record["kills"] for record in ended if not record["same"])
+    given = sum(record["kills"] for record in ended)
     lines = [
+        f"{everything.total():,} damaged files were read: {escaped} faults. {given} times a training was killed: "
+        f"{inexact} times it ended otherwise than undisturbed.",
+        "",
         "Damaged files, and what came of reading them. Only formats without a checksum may give other content.",
         "",
         table(("file", "mutations", *mutations.OUTCOMES), rows),
@@ -95,10 +101,11 @@ def main(config: Robustness) -> None:
     lines += ["", *(f"The {what} were made at {', '.join(found)}." for what, found in commits.items())]
     faults = [record for record in known if record["outcome"] in mutations.FAULTS]
     summary = {
+        "seed": config.seed,
         "mutations": everything.total(),
-        "escaped": sum(everything[outcome] for outcome in mutations.FAULTS),
-        "kills": sum(record["kills"] for record in ended),
-        "kills_inexact": sum(record["kills"] for record in ended if not record["same"]),
+        "escaped": escaped,
+        "kills": given,
+        "kills_inexact": inexact,
         "commits": commits,
         "formats": {name: dict(c) for name, c in by_format.items()},
         "faults": faults,

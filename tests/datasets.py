@@ -5,6 +5,7 @@ Every frame of a camera is one colour, which says the episode and the step: see 
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import av
@@ -22,7 +23,7 @@ def colour(episode: int, step: int, camera: int = 0) -> tuple[int, int, int]:
     return (20 + 8 * step, 200 - 30 * episode, 60 + 90 * camera)
 
 
-def flat_frames(episode: int, steps: int, camera: int = 0, size=(32, 48)) -> np.ndarray:
+def flat_frames(episode: int, steps: int, camera: int = 0, size: tuple[int, int] = (32, 48)) -> np.ndarray:
     frames = np.empty((steps, *size, 3), np.uint8)
     frames[:] = np.array([colour(episode, step, camera) for step in range(steps)])[:, None, None]
     return frames
@@ -72,7 +73,9 @@ def _info(folder: Path, version: str, kind: str) -> None:
 TASKS = ("open the drawer", "close it")
 
 
-def write_lerobot_v3(folder: Path, lengths=(6, 4, 5), kind="video", codec="libx264") -> None:
+def write_lerobot_v3(
+    folder: Path, lengths: Sequence[int] = (6, 4, 5), kind: str = "video", codec: str = "libx264"
+) -> None:
     """All episodes in one film for each camera, their steps in two files in the wrong order."""
     _info(folder, "v3.0", kind)
     tables = []
@@ -88,7 +91,11 @@ def write_lerobot_v3(folder: Path, lengths=(6, 4, 5), kind="video", codec="libx2
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.concat_tables(chosen), path, row_group_size=3)
     starts = np.cumsum([0, *lengths])[:-1] / RATE
-    rows = {"episode_index": range(len(lengths)), "length": lengths, "data/file_index": [0] * len(lengths)}
+    rows: dict[str, object] = {
+        "episode_index": range(len(lengths)),
+        "length": lengths,
+        "data/file_index": [0] * len(lengths),
+    }
     for number, camera in enumerate(CAMERAS):
         if kind == "video":
             film = np.concatenate([flat_frames(episode, length, number) for episode, length in enumerate(lengths)])
@@ -105,7 +112,9 @@ def write_lerobot_v3(folder: Path, lengths=(6, 4, 5), kind="video", codec="libx2
     pq.write_table(pa.table({"task_index": [0, 1], "__index_level_0__": TASKS}), folder / "meta" / "tasks.parquet")
 
 
-def write_lerobot_v2(folder: Path, episodes=((3, 6), (12, 4)), codec="libx264") -> None:
+def write_lerobot_v2(
+    folder: Path, episodes: Sequence[tuple[int, int]] = ((3, 6), (12, 4)), codec: str = "libx264"
+) -> None:
     """A film and a table for each episode, with indices of their own."""
     _info(folder, "v2.1", "video")
     lines = []
@@ -122,7 +131,7 @@ def write_lerobot_v2(folder: Path, episodes=((3, 6), (12, 4)), codec="libx264") 
     (folder / "meta" / "tasks.jsonl").write_text("\n".join(tasks))
 
 
-def write_robomimic(path: Path, lengths=(3, 4, 2, 3, 2, 2, 2, 2, 2, 2, 2)) -> None:
+def write_robomimic(path: Path, lengths: Sequence[int] = (3, 4, 2, 3, 2, 2, 2, 2, 2, 2, 2)) -> None:
     """More than ten demonstrations, which must not be sorted as text."""
     with h5py.File(path, "w") as file:
         data = file.create_group("data")
@@ -138,7 +147,7 @@ def write_robomimic(path: Path, lengths=(3, 4, 2, 3, 2, 2, 2, 2, 2, 2, 2)) -> No
         file["mask/valid"] = np.array([b"demo_1"])
 
 
-def _box(shape, dtype="float64", low=-1, high=1) -> dict:
+def _box(shape: tuple[int, ...], dtype: str = "float64", low: float = -1, high: float = 1) -> dict[str, object]:
     return {"type": "Box", "dtype": dtype, "shape": list(shape)} | {
         name: np.full(shape, value).tolist() for name, value in (("low", low), ("high", high))
     }

@@ -121,10 +121,13 @@ def test_command_on_the_door(tmp_path):
     task = Task(ENV_ID, "pwil", TaskConfig())
     about = {"agent": "sac", "action_repeat": 1, "step": 0, **task.about(task.make_env())}
     write_snapshot(tmp_path / "mine.safetensors", SAC(39, 28, SACConfig(), seed=0).policy(), about)
-    done = run(
+    command = [
         *("--env", ENV_ID, "--encoder", tmp_path / "encoder.safetensors", "--demos", tmp_path / "four.demos"),
         *("--out", tmp_path / "out", "--episodes", 1, "--policies", tmp_path / "mine.safetensors"),
-    )
+    ]
+    refused = run(*command)
+    assert refused.returncode == 2 and "audit with the --action-rate, --action-smoothing" in refused.stderr
+    done = run(*command, "--action-smoothing", "0", "--action-targets")
     assert done.returncode == 0, done.stderr
     groups = {s["group"] for s in json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]}
     idle = {"doing nothing", "random play, white noise", "random play, smooth noise"}

@@ -1,6 +1,8 @@
 """What TensorBoard finds in a run's events: the layout of its custom scalars, the same for encoders and agents."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from vision_pwil.system.run import Run
 from vision_pwil.tcc.recipes import Recipe
 from vision_pwil.tcc.session import train
 from vision_pwil.tcc.settings import TrainConfig
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def written(folder: Path) -> EventAccumulator:
@@ -98,3 +102,26 @@ def test_going_on_hides_what_was_written_after_the_checkpoint(tmp_path: Path) ->
                 writer.add_scalar("eval/return", value, step)
     scalars = written(tmp_path).Scalars("eval/return")
     assert [(event.step, event.value) for event in scalars] == [(1, 10.0), (2, 20.0), (3, 31.0)]
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from vision_pwil.system import cli
+from vision_pwil.system.board import Board
+
+def main() -> None:
+    board = Board(Path(sys.argv[1]), 0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    for step in range(1000):
+        board.scalars("train", {"return": 0.0}, step)
+        board.flush()
+
+cli.run(main, args=[])
+"""
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk; TensorBoard writes in a thread, which dies of it."""
+    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (1, "error: File too large.\n")

@@ -57,7 +57,7 @@ def test_a_demonstration_earns_what_an_agent_would_beside_the_others():
 @pytest.mark.parametrize(("share", "shown"), [(0.25, 2), (0.5, 4)])
 def test_every_batch_has_its_share(share, shown, tmp_path):
     with Run(tmp_path, {}) as run:
-        config = settings(10, batch_size=8, demonstrated=share)
+        config = settings(10, batch_size=8, demonstrated=share, elite=0.0)
         learner = trainer(run, config, SACConfig(hidden=(4,)), ToyTask())
         sizes = [rows.shape[1:] for rows in learner.replay._rows]
         for replay, mark, count in ((learner.replay, 0.0, 5), (Replay(9, sizes[0][0], sizes[1][0], 0), 1.0, 9)):

@@ -17,6 +17,7 @@ from tests.datasets import write_robomimic
 from tests.shared import DATA, needs_shared
 from vision_pwil.demonstrations import Demonstrations, Episode, choose, read, subsample
 from vision_pwil.demonstrations.contact_sheet import contact_sheet
+from vision_pwil.demonstrations.options import Options
 from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
 from vision_pwil.system.errors import InputError
 
@@ -252,6 +253,11 @@ def test_table_and_sentences():
         'Task of 1 episode: "b"',
         "Environment Some-v0.",
     ]
+    filmed = replace(described(), render_fingerprint=None)
+    for fit, words in {"crop": "the middle square of each picture", "pad": "each picture whole"}.items():
+        assert f"Frames of 84x84 pixels from the camera front: {words}" in sentences(filmed, Options(fit=fit))
+        assert words not in sentences(described(), Options(fit=fit))  # drawn as they are
+        assert words not in sentences(filmed, Options(fit=fit, size=None))
     assert checksums(make()).splitlines() == [f"checksum {make().checksum}", "render settings abc123"]
 
 

@@ -1,6 +1,7 @@
 """Datasets of many files, one of them damaged: reading gives Demonstrations or one sentence that names the place."""
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,3 +120,20 @@ def test_metadata_that_say_anything(tmp_path, name):
         path.write_text(json.dumps(files[path]))
 
     check()
+
+
+@pytest.mark.parametrize("harm", ["zero", "wraps", "sizes"])
+@pytest.mark.parametrize("name", ["minari-hdf5", "robomimic.hdf5"])
+def test_a_heap_in_which_hdf5_would_walk_for_ever(tmp_path, name, harm):
+    """Values of different lengths (pictures, text) lie in heaps; HDF5 goes through one by the sizes in it."""
+    path = next(path for path in written(tmp_path, name) if path.suffix == ".hdf5")
+    content = bytearray(path.read_bytes())
+    heap = content.index(b"GCOL")
+    if harm == "sizes":  # numbers of 4 bytes: heaps then look otherwise
+        content[14 if content[8] < 2 else 10] = 4
+    else:
+        number, size = {"zero": (0, 0), "wraps": (1, 2**64 - 16)}[harm]
+        content[heap + 16 : heap + 32] = struct.pack("<HHIQ", number, 0, 0, size)
+    path.write_bytes(content)
+    found = outcome(tmp_path / name)
+    assert isinstance(found, InputError) or found.rate is None  # robomimic's text tells the rate only

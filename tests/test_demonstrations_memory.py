@@ -20,7 +20,7 @@ from vision_pwil.system.errors import InputError
 LIMIT = 64 * 2**20
 SENTENCE = (
     r"it would take [\d,.]+ [MG]iB of memory, and 64\.0 MiB are allowed: "
-    r"raise the limit with --max-memory or VISION_PWIL_MAX_MEMORY if it really is that large\.$"
+    r"raise the limit with VISION_PWIL_MAX_MEMORY, or with --max-memory of `inspect`, if it really is that large\.$"
 )
 
 

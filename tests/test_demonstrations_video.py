@@ -158,9 +158,9 @@ def test_other_sizes_and_none(tmp_path):
     assert read(tmp_path, size=20).episodes[0].frames.shape == (1, 20, 20, 3)
     assert np.array_equal(read(tmp_path, size=None).episodes[0].frames[0], pixels)
     for size in (0, -1, 10**6):
-        with pytest.raises(InputError, match="1 to 4096 pixels"):
+        with pytest.raises(InputError, match="--size must be a whole number at least 1 and at most 4096 or None, not"):
             read(tmp_path, size=size)
-    with pytest.raises(InputError, match="by crop, pad, stretch, not by 'squash'"):
+    with pytest.raises(InputError, match="--fit must be crop or pad or stretch, not 'squash'"):
         read(tmp_path, fit="squash")
     Image.new("RGB", (30, 20)).save(tmp_path / "1.png")
     with pytest.raises(InputError, match="differ in size"):

@@ -194,11 +194,11 @@ def readme(word: str) -> str:
     return example
 
 
-def test_the_readmes_reward_pays_another_librarys_agent() -> None:
+def test_the_readmes_reward_pays_another_librarys_agent(tmp_path: Path) -> None:
     example = readme("stable_baselines3")
     short = example.replace("1_000_000", "150")  # steps, of which 50 are learned from
     assert short != example
-    subprocess.run([sys.executable, "-c", short], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-c", short], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
 
 
 def test_the_readme_goes_from_videos_to_a_policy(tmp_path: Path) -> None:

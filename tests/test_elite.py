@@ -18,6 +18,7 @@ def test_the_best_episodes_by_their_return_and_of_equal_ones_the_earlier():
         elite.add(score, 10 * number, 10 * number + 4)
     assert elite.spans == ((5.0, 20, 24), (3.0, 0, 4))
     assert elite.numbers(oldest=2).tolist() == [20, 21, 22, 23, 2, 3]
+    assert Elite(2).numbers(oldest=0).tolist() == []
 
 
 @pytest.mark.parametrize("capacity", [100, 14])

@@ -61,13 +61,13 @@ def test_the_exported_policy_plays_the_door_as_the_package_does(run: Path) -> No
     assert sees == (about["files"] == ["policy.onnx", "encoder.onnx"]) == (run.parent.name.startswith("embedding"))
     assert (about["observation"]["dimensions"] is not None) == sees
     chooses = load_policy(run, (lambda: encoder.embed(frame[None])[0]) if sees else None, hold)
-    played = []
+    assert about["moves_targets"]["action_targets"] == [*range(6)]  # the door's arm and wrist
+    played, start = [], hold()
     for step in range(HORIZON):
         frame = env.render() if sees else None
         wanted = chooses(observation, step)
         seen = observation[about["observation"]["dimensions"]] if sees else observation
-        targets = None if step else hold()
-        np.testing.assert_allclose(act(seen, step, frame, targets), wanted, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(act(seen, step, frame, None if step else start), wanted, rtol=0, atol=1e-5)
         observation, *_ = env.step(wanted)
         played.append(wanted)
     assert np.ptp(played, axis=0).max() > 1e-3  # a hundred times what may differ

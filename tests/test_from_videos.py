@@ -239,6 +239,7 @@ def assert_not_begun(run: Path) -> None:
         ({"fit": "stretch"}, "the middle is taken, too, and --fit stretch would show something else"),
         ({"env": "test/Blind-v0"}, "test/Blind-v0 cannot draw itself here: NotImplementedError"),
         ({"env": "CartPole-v1"}, r"the action space Discrete\(2\).*continuous actions"),
+        ({"replay_capacity": 10**14}, "--replay-capacity 100,000,000,000,000 takes .* GiB of memory"),
         ({"proprioception": (7,), "observe": "embedding"}, "--proprioception 7 does not name dimensions"),
     ],
 )

@@ -112,3 +112,33 @@ def test_links_instead_of_files(gift, target):
     answers = gifts.give(gift)
     assert "done" not in answers.values(), answers
     assert outside(gift) == before
+
+
+@pytest.mark.parametrize("name", ["replay", "pending", "tensorboard", "lock", "checkpoint.safetensors"])
+def test_a_training_writes_and_removes_nothing_where_links_lead(gift, name):
+    elsewhere = gift.parent / "elsewhere"
+    shutil.copytree(gift, elsewhere)  # with a replay of its own, of which a run removes what lies beyond its checkpoint
+    segment = next((elsewhere / "replay").iterdir())
+    segment.rename(segment.with_name("000000000900-000000000909.safetensors"))
+    shutil.rmtree(gift / name) if (gift / name).is_dir() else (gift / name).unlink(missing_ok=True)
+    (gift / name).symlink_to(elsewhere / name)
+    before = {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()}
+    (answer,) = gifts.give(gift, ["train"]).values()
+    assert f"{name} is a link that leads out of the run" in answer
+    assert {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()} == before
+
+
+def test_an_export_follows_no_link(gift):
+    (gift.parent / "elsewhere").mkdir()
+    (gift / "export").symlink_to(gift.parent / "elsewhere")
+    (answer,) = gifts.give(gift, ["export"]).values()
+    assert answer == "done" and not [*(gift.parent / "elsewhere").iterdir()]  # the benchmark names a folder of its own
+    with pytest.raises(gifts.InputError, match="export is a link that leads out of the run"):
+        gifts.write(gifts.Export(gift))
+
+
+def test_a_lock_that_is_a_pipe_is_not_waited_for(gift):
+    (gift / "lock").unlink()
+    os.mkfifo(gift / "lock")
+    (answer,) = gifts.give(gift, ["train"]).values()
+    assert "lock: it is a pipe or device" in answer

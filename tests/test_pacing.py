@@ -73,3 +73,5 @@ def test_a_threshold_without_pace_or_without_an_end_is_refused():
         ImitationConfig(**choice, training=TrainingConfig(pace_after=0.5))
     with pytest.raises(InputError, match=r"--pace-after .* --ending"):
         ImitationConfig(**choice, task=TaskConfig(pace=2.0), training=TrainingConfig(pace_after=0.5))
+    with pytest.raises(InputError, match=r"--elite .* --ending"):
+        ImitationConfig(**choice, training=TrainingConfig(elite=0.5))

@@ -5,12 +5,14 @@ import math
 import subprocess
 import sys
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
 import tyro
 
+import vision_pwil as pwil
 from vision_pwil.agents.bc import BCConfig
 from vision_pwil.agents.d4pg import D4PGConfig
 from vision_pwil.agents.dac import DACConfig
@@ -146,13 +148,33 @@ def test_the_support_of_values_has_two_ends():
         D4PGConfig(value_min=2.0, value_max=2.0)
 
 
-def test_the_command_line_says_the_same():
-    words = ["-m", "vision_pwil.tcc.train", "--demos", "x", "--out", "y", "--brightness", "nan"]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("encoder train --demos x --out y --brightness nan", "--brightness must be a number at least 0 and below 1"),
+        ("encoder evaluate --encoder x --demos x --out y --pairs -1", "--pairs must be a whole number at least 0"),
+        ("audit --out y --episodes 0", "--episodes must be a whole number at least 1"),
+        ("audit --out y --seed -1", "--seed must be a whole number at least 0"),
+        ("evaluate x --episodes -2", "--episodes must be a whole number at least 1"),
+        ("demonstrations record x y --episodes 0", "--episodes must be a whole number at least 1"),
+        ("demonstrations inspect x --size 0", "--size must be a whole number at least 1 and at most 4096 or None"),
+        ("score --encoder x --demos x --out y --film-size -3", "--film-size must be a whole number at least 1 or None"),
+        ("sweep door-seeds --out y --retries -1", "--retries must be a whole number at least 0"),
+        ("sweep door-seeds --out y --seeds -1", "--seeds must be a tuple, each of it a whole number at least 0"),
+    ],
+)
+def test_the_command_line_says_the_same(words, sentence):
+    done = subprocess.run([sys.executable, "-m", "vision_pwil", *words.split()], capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     said = " ".join(done.stderr.replace("│", " ").split())
-    assert "--brightness must be a number at least 0 and below 1, not nan." in said
+    assert f"{sentence}, not " in said
     assert not Path("y").exists()
+
+
+def test_functions_say_the_same():
+    for call, option in ((pwil.audit, "episodes"), (pwil.audit, "seed"), (partial(pwil.evaluate, "x"), "episodes")):
+        with pytest.raises(InputError, match=f"^--{option} must be a whole number at least ., not -1"):
+            call(**{option: -1})
 
 
 def test_help_shows_plain_types(capsys):

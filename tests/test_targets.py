@@ -81,9 +81,18 @@ def test_actions_that_are_no_targets_are_refused(env_id):
         FlatEnv(env_id, targets=Targets(action_rate=RATE))
 
 
-def test_it_goes_with_pictures_only():
-    with pytest.raises(InputError, match=r"--action-rate .* --compare frames"):
-        TaskConfig(targets=Targets(action_rate=RATE))
+def test_the_reward_compares_what_the_environment_was_given():
+    """Pairs of its own state and of the action that reached it, whatever the policy's actions mean."""
+    env, bare = FlatEnv(DOOR, targets=Targets(action_smoothing=0.5, action_targets=(3,))), FlatEnv(DOOR)
+    states, before, actions = [env.reset(4)], [bare.reset(4)], np.random.default_rng(1).uniform(-1, 1, (5, 28))
+    for action in actions:
+        states.append(env.step(action)[0])
+        given = np.where(np.arange(28) == 3, (states[-2][39 + 3] + action[3]) / 2, action)
+        before.append(bare.step(given)[0])
+        np.testing.assert_allclose(states[-1][39:], given)
+    pairs = env.pairs(np.array(states), actions)
+    np.testing.assert_allclose(pairs, bare.pairs(np.array(before), np.array(states)[1:, 39:]))
+    np.testing.assert_array_equal(bare.pairs(np.array(before), actions)[:, :39], np.array(before)[:-1])
 
 
 def test_settings_that_mean_nothing_are_refused():

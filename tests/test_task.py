@@ -1,5 +1,7 @@
 """Imitation tasks in Gymnasium environments: spaces, points and rewards of Algorithm 1, endings, prefill."""
 
+import re
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -53,11 +55,25 @@ gym.register("test/Endless-v0", entry_point=Grid)
 
 
 class Broken(Grid):
-    """NaN at the third step."""
+    """A value of no use at a step: in the observation, at 0 the first one, or as the reward."""
+
+    def __init__(self, value, at, reward=False):
+        self.value, self.at, self.reward = value, at, reward
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset()
+        return self.spoilt(observation), info
 
     def step(self, action):
-        observation, *rest = super().step(action)
-        return np.where(self.steps == 3, np.nan, observation), *rest
+        observation, reward, *rest = super().step(action)
+        if self.reward:
+            return observation, self.value if self.steps == self.at else reward, *rest
+        return self.spoilt(observation), reward, *rest
+
+    def spoilt(self, observation):
+        if self.steps == self.at and not self.reward:
+            observation[1, 0] = self.value
+        return observation
 
 
 class Unseeded(Grid):
@@ -70,9 +86,21 @@ gym.register("test/Broken-v0", entry_point=Broken, max_episode_steps=8)
 gym.register("test/Unseeded-v0", entry_point=Unseeded, max_episode_steps=8)
 
 
-def test_what_is_not_finite_is_refused_before_it_is_stored():
-    with pytest.raises(InputError, match=r"test/Broken-v0 gave an observation .* not finite"):
-        Task("test/Broken-v0", OWN_REWARD, TaskConfig()).stage().rollout(constant(0.0), 0)
+@pytest.mark.parametrize(
+    ("value", "at", "reward", "words"),
+    [
+        (np.nan, 3, False, "nan as number 2 of its observation at step 3, which is not finite"),
+        (-np.inf, 0, False, "-inf as number 2 of its observation at step 0, which is not finite"),
+        (1e39, 2, False, "1e+39 as number 2 of its observation at step 2, which overflows beyond 1.8e+19"),
+        (np.inf, 1, True, "inf as its reward at step 1, which is not finite"),
+        (1e300, 4, True, "1e+300 as its reward at step 4, which overflows beyond 1.8e+19"),
+    ],
+)
+def test_numbers_that_would_poison_a_run_are_refused_before_they_are_stored(value, at, reward, words):
+    env = FlatEnv("test/Broken-v0", value=value, at=at, reward=reward)
+    with pytest.raises(InputError, match=re.escape(f"test/Broken-v0 gave {words}; nothing of that episode is kept.")):
+        for _ in [env.reset(0), *range(5)]:
+            env.step(np.zeros(2))
 
 
 def test_an_environment_that_ignores_its_seed_is_noticed(capsys):

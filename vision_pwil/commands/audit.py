@@ -11,12 +11,13 @@ from pathlib import Path
 from vision_pwil.commands.train import configured
 from vision_pwil.demonstrations.options import Options
 from vision_pwil.system import cli
+from vision_pwil.system.settings import Count, Settings, Whole
 from vision_pwil.tasks.config import TaskConfig
 from vision_pwil.tasks.settings import Choice, ImitationConfig
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Settings):
     """Does this reward rank behaviour?"""
 
     env: str = ""
@@ -27,18 +28,18 @@ class Audit:
     """Encoder file (`vision-pwil encoder train` makes one), where frames are compared."""
     reward: str = "pwil"
     """The reward, as in `vision-pwil train`."""
-    num_demos: int | None = None
+    num_demos: Count | None = None
     """Demonstrations that the reward gets to see; the others are held out. By default four in five."""
-    subsample: int = 1
+    subsample: Count = 1
     """Keep one in so many steps of those."""
     reading: Options = field(default_factory=Options)
     out: Path = Path("runs/audit")
     """Where audit.json and audit.png go."""
-    episodes: int = 5
+    episodes: Count = 5
     """Episodes of each kind of idle play, and of each policy."""
     policies: tuple[Path, ...] = ()
     """Policies to play beside them: directories of runs (their latest), or files of policies."""
-    seed: int = 0
+    seed: Whole = 0
     """Of the play, and of the split where the encoder does not say which demonstrations it was not trained on."""
     task: TaskConfig = field(default_factory=TaskConfig)
 

@@ -14,6 +14,7 @@ from vision_pwil.demonstrations.options import Options, SeveralCameras
 from vision_pwil.demonstrations.summary import checksums, episodes_table, sentences
 from vision_pwil.system import cli, memory
 from vision_pwil.system.files import replacing, write_text
+from vision_pwil.system.settings import Count, Settings, Whole
 from vision_pwil.tasks.config import View
 
 Source = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
@@ -41,11 +42,13 @@ class Inspect:
 
         if self.max_memory is not None:
             memory.set_limit(self.max_memory)
+        reading = self.reading
         try:
-            demonstrations = read(self.path, **asdict(self.reading))
+            demonstrations = read(self.path, **asdict(reading))
         except SeveralCameras as several:  # what is there is shown all the same, through the first of them
-            demonstrations = read(self.path, **asdict(replace(self.reading, camera=several.names[0])))
-        print(sentences(demonstrations), episodes_table(demonstrations), sep="\n\n")
+            reading = replace(reading, camera=several.names[0])
+            demonstrations = read(self.path, **asdict(reading))
+        print(sentences(demonstrations, reading), episodes_table(demonstrations), sep="\n\n")
         if self.checksum:
             print(f"\n{checksums(demonstrations)}")
         if demonstrations.has("frames"):
@@ -127,16 +130,16 @@ def write_videos(demonstrations: Demonstrations, folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Settings):
     """Play a trained policy in its environment and write what it does as demonstrations."""
 
     policy: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="POLICY")]
     """Directory of a run, for its latest policy, or a policy's file, such as its best.safetensors."""
     out: Out
     """The file to write, by custom named *.demos."""
-    episodes: int = 11
+    episodes: Count = 11
     """Episodes to play (the paper has 11 demonstrations at most)."""
-    seed: int = 0
+    seed: Whole = 0
     """Seed of the first episode; the next ones count on."""
     only_absorbing: bool = False
     """Leave out episodes that did not end absorbing (of the door: that did not open it)."""

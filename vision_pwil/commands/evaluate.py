@@ -11,16 +11,17 @@ from vision_pwil.commands.modules import import_modules
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import BEST, LATEST
+from vision_pwil.system.settings import Count, Settings
 from vision_pwil.system.table import table
 
 
 @dataclass(frozen=True)
-class Evaluate:
+class Evaluate(Settings):
     """Play a policy of a run without exploration noise."""
 
     run: Annotated[Path, tyro.conf.Positional]
     """Directory of a training run."""
-    episodes: int = 10
+    episodes: Count = 10
     """Episodes to play; the first are those of the run's own evaluations."""
     best: bool = False
     """Play not the latest policy but the best by imitation return (an expert's: task return), in episodes that come

@@ -13,7 +13,7 @@ import tyro
 
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.run import BEST, LATEST
+from vision_pwil.system.run import BEST, LATEST, require_inside
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ def write(config: Export) -> None:
     of_run = config.run.is_dir()
     if config.best and not of_run:
         raise InputError(f"--best chooses among the policies of a run, and {config.run} is no directory of one.")
+    if of_run and config.out is None:
+        require_inside(config.run)
     policy = config.run / (BEST if config.best else LATEST) if of_run else config.run
     out = export(policy, config.out or (config.run / "export" if of_run else Path(f"{config.run.stem}-export")))
     for path in sorted(out.iterdir()):

@@ -19,11 +19,11 @@ from vision_pwil.demonstrations.options import Options
 from vision_pwil.demonstrations.parsing import parsing
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.settings import Count
+from vision_pwil.system.settings import Count, Settings
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Settings):
     """Score videos by demonstrations."""
 
     encoder: Path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import tyro
 
 from vision_pwil.system import cli
-from vision_pwil.system.errors import InputError
+from vision_pwil.system.errors import InputError, Interrupted
 from vision_pwil.system.run import Row
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.preset import Preset
@@ -57,6 +57,8 @@ def train(config: ImitationConfig) -> None:
     outcome = imitate(config)
     if outcome.video:
         print(f"Video: {outcome.video}")
+    if not outcome.finished:
+        raise Interrupted(describe(outcome, config))
     print(describe(outcome, config))
 
 

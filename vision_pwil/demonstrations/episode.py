@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vision_pwil.system.errors import InputError
 
 Array = NDArray[Any]
-_LARGEST = float(np.sqrt(np.finfo(np.float32).max))
+LARGEST = float(np.sqrt(np.finfo(np.float32).max))
 """Distances square their numbers, and networks compute in float32: what is larger overflows there."""
 
 
@@ -33,9 +33,9 @@ def _vectors(name: str, value: Any) -> Array:
     if not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array).all(axis=1)))
         raise InputError(f"The {name} hold NaN or infinity at step {row}.")
-    if (largest := max(array.max(), -array.min())) > _LARGEST:
+    if (largest := max(array.max(), -array.min())) > LARGEST:
         row = int(np.argmax(np.abs(array).max(axis=1)))
-        raise InputError(f"The {name} hold {largest:.3g} at step {row}, and numbers beyond {_LARGEST:.2g} overflow.")
+        raise InputError(f"The {name} hold {largest:.3g} at step {row}, and numbers beyond {LARGEST:.2g} overflow.")
     return array
 
 

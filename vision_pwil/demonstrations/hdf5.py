@@ -1,5 +1,8 @@
 """HDF5 files, read without trusting them: nothing outside the file is reached, and sizes are checked first."""
 
+import mmap
+import struct
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +63,48 @@ def dataset(group: Any, name: str) -> Any:
         raise InputError(f"its {name!r} is not an array of numbers.")
     if data.is_virtual or data.external:
         raise InputError(f"its {name!r} lies in another file, which is refused.")
+    if data.dtype.hasobject:
+        _require_heaps(data)
     return data
+
+
+def attribute(group: Any, name: str) -> Any:
+    """An attribute of a group; None where there is none."""
+    if name not in group.attrs:
+        return None
+    _require_heaps(group)
+    return group.attrs[name]
+
+
+def _require_heaps(part: Any) -> None:
+    """Refuse a file whose values of different lengths HDF5 would not come back from.
+
+    They lie in heaps, and HDF5 (2.0 at least) walks through a heap by the sizes in it, for ever if one is zero.
+    """
+    path = Path(part.file.filename)
+    _check_heaps(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _check_heaps(path: Path, changed: int) -> None:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if content[14 if content[8] < 2 else 10] != 8:
+            raise InputError("its sizes are not numbers of 8 bytes, as in every file that is known.")
+        heap = content.find(b"GCOL")
+        while heap >= 0:
+            version, size = struct.unpack_from("<B3xQ", content[heap + 4 : heap + 16].ljust(12, b"\0"))
+            if version == 1 and 4096 <= size <= len(content) - heap:  # other heaps HDF5 refuses itself
+                _check_heap(content, heap + 16, heap + size)
+            heap = content.find(b"GCOL", heap + 1)
+
+
+def _check_heap(content: mmap.mmap, place: int, end: int) -> None:
+    while place + 16 <= end:
+        number, size = struct.unpack_from("<H6xQ", content, place)
+        step = 16 + (size + 7) // 8 * 8 if number else size  # number 0 is free space, counted with its head
+        if not 16 <= step <= end - place:
+            raise InputError("a heap in it is damaged: copy or make it again.")
+        place += step
 
 
 def array(group: Any, name: str, rows: int | None = None) -> Array | None:

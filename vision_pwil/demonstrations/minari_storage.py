@@ -77,7 +77,8 @@ def _group(name: str, group: Any) -> Stored:
 def _group_state(group: Any) -> dict[str, Array]:
     """The simulator's state at the start, from the options of the reset or the first row of the infos."""
     prefix = "options/initial_state_dict/"
-    state = {name: np.asarray(group.attrs[prefix + name]) for name in hdf5.STATE if prefix + name in group.attrs}
+    found = {name: hdf5.attribute(group, prefix + name) for name in hdf5.STATE}
+    state = {name: np.asarray(value) for name, value in found.items() if value is not None}
     if state or (infos := hdf5.subgroup(group, "infos")) is None:
         return state
     rows = {name: hdf5.array(infos, name, 1) for name in hdf5.STATE}

@@ -2,32 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 from vision_pwil.system.errors import InputError
+from vision_pwil.system.settings import Settings, at_least, at_most
 
 Fit = Literal["crop", "pad", "stretch"]
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Settings):
     """Which part of a dataset is read, and how its pictures are brought to one size."""
 
     camera: str | None = None
     """Which camera's pictures to read; needed where there are several."""
     filter: str | None = None
     """Which subset to read, by the name that the file gives it (robomimic's masks)."""
-    size: int | None = 84
+    size: Annotated[int, at_least(1), at_most(4096)] | None = 84
     """Height and width of a frame; None leaves pictures as they are."""
     fit: Fit = "crop"
     """What becomes of a picture that is not square: crop its middle, pad it with black, or stretch it."""
-
-    def __post_init__(self) -> None:
-        """Check the numbers and words."""
-        if self.size is not None and not 1 <= self.size <= 4096:
-            raise InputError(f"Frames can be 1 to 4096 pixels wide and high, not {self.size}.")
-        if self.fit not in get_args(Fit):
-            raise InputError(f"Pictures are fitted by {', '.join(get_args(Fit))}, not by {self.fit!r}.")
 
     def words(self) -> list[str]:
         """What a command line says for these, where they are not the defaults."""

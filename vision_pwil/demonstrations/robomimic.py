@@ -48,7 +48,7 @@ def read(path: Path, options: Options) -> Demonstrations:
         return Demonstrations(
             episodes,
             source=path.name,
-            rate=_rate(data.attrs),
+            rate=_rate(data),
             camera=camera,
             cameras=tuple(cameras),
             state_parts=layout,
@@ -93,10 +93,10 @@ def _frames(observations: Any, camera: str, options: Options) -> Array:
     return stack(map(picture_of, data), options)
 
 
-def _rate(attributes: Any) -> float | None:
+def _rate(data: Any) -> float | None:
     """Steps a second, from the arguments that the environment was made with."""
     try:
-        rate = float(json.loads(attributes["env_args"])["env_kwargs"]["control_freq"])
+        rate = float(json.loads(hdf5.attribute(data, "env_args"))["env_kwargs"]["control_freq"])
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
     return rate if np.isfinite(rate) and rate > 0 else None

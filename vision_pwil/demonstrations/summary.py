@@ -3,11 +3,21 @@
 from collections import Counter
 
 from vision_pwil.demonstrations.episode import Array, Demonstrations
+from vision_pwil.demonstrations.options import Fit, Options
 from vision_pwil.system.table import table
 
+FITTED: dict[Fit, str] = {
+    "crop": "the middle square of each picture (--fit pad keeps all of one that is not square)",
+    "pad": "each picture whole, between black bars where it is not square",
+    "stretch": "each picture whole, squashed where it is not square",
+}
 
-def sentences(demonstrations: Demonstrations) -> str:
-    """What a person asks first: how many, how long, of what, from which camera, doing what."""
+
+def sentences(demonstrations: Demonstrations, reading: Options | None = None) -> str:
+    """What a person asks first: how many, how long, of what, from which camera, doing what.
+
+    Of pictures that were made into frames by `reading`, also how.
+    """
     lengths = [len(episode) for episode in demonstrations.episodes]
     spread = f"{min(lengths)} to {max(lengths)}" if min(lengths) < max(lengths) else f"{lengths[0]}"
     each = " each" if len(lengths) > 1 else ""
@@ -19,7 +29,9 @@ def sentences(demonstrations: Demonstrations) -> str:
     shapes = {episode.frames.shape[1:3] for episode in demonstrations.episodes if episode.frames is not None}
     for height, width in shapes:
         camera = f" from the camera {demonstrations.camera}" if demonstrations.camera else ""
-        lines.append(f"Frames of {height}x{width} pixels{camera}.")
+        filmed = demonstrations.render_fingerprint is None
+        how = f": {FITTED[reading.fit]}" if reading and filmed and height == width == reading.size else ""
+        lines.append(f"Frames of {height}x{width} pixels{camera}{how}.")
     if len(demonstrations.cameras) > 1:
         lines.append(f"Cameras: {', '.join(demonstrations.cameras)}; --camera chooses one.")
     if demonstrations.state_parts:

@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib
-import math
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from gymnasium.envs.mujoco import MujocoEnv
 from gymnasium.spaces import Box, Dict, Tuple
 
 from vision_pwil.demonstrations import Demonstrations
+from vision_pwil.demonstrations.episode import LARGEST
 from vision_pwil.envs.holding import holding
 from vision_pwil.envs.targets import OWN, Targets
 from vision_pwil.system.errors import InputError
@@ -74,7 +74,7 @@ class FlatEnv:
         starts = [0, *ends[:-1]]
         self.parts = {name: slice(int(a), int(b)) for name, a, b in zip(self._boxes, starts, ends, strict=True)}
         """Where each part of an observation lies, by its name ("achieved_goal", "robot/joints"; a single Box: "")."""
-        self.observation_size = int(ends[-1])
+        self.state_size = self.observation_size = int(ends[-1])
         space = self.env.action_space
         if not isinstance(space, Box):
             raise InputError(
@@ -87,19 +87,21 @@ class FlatEnv:
         self.bounds = Bounds(low, high)
         self.action_size = len(low)
         self.action_shape = space.shape
+        self._steps = 0  # of the present episode
         self.meaning = targets
         if targets:
             targets.require(self.action_size)
             self._hold = holding(self.env)
-            end = self.observation_size + self.action_size
-            self.parts[TARGETS], self.observation_size = slice(self.observation_size, end), end
+            self.observation_size += self.action_size
+            self.parts[TARGETS] = slice(self.state_size, self.observation_size)
 
     def reset(self, seed: int) -> np.ndarray:
         """First observation of an episode."""
         observation, _ = self.env.reset(seed=seed)
+        self._steps = 0
         if self.meaning:
             self._targets = self.bounds.to_policy(self._hold())
-        return self._flat(observation)
+        return self._sound("number {} of its observation", self._flat(observation))
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Apply an action of [-1, 1]: next observation, the task's reward, terminated, truncated, info."""
@@ -107,16 +109,32 @@ class FlatEnv:
             action = self._targets = self.meaning.moved(self._targets, action)
         applied = np.reshape(self.bounds.to_env(action), self.action_shape)
         observation, reward, terminated, truncated, info = self.env.step(applied)
-        flat = self._flat(observation)
-        if not (np.isfinite(flat).all() and math.isfinite(reward)):
-            what = "a reward" if np.isfinite(flat).all() else f"an observation (number {np.argmin(np.isfinite(flat))})"
-            name = self.env.spec.id if self.env.spec is not None else "The environment"
-            raise InputError(f"{name} gave {what} that is not finite; nothing of that episode is kept.")
+        self._steps += 1
+        flat = self._sound("number {} of its observation", self._flat(observation))
+        self._sound("its reward", np.array([reward]))
         return flat, float(reward), bool(terminated), bool(truncated), info
+
+    def _sound(self, what: str, numbers: np.ndarray) -> np.ndarray:
+        """Numbers from outside, unless they would poison all that is computed from them."""
+        fine = np.abs(numbers) <= LARGEST  # of NaN it is not true
+        if not fine.all():
+            where = int(np.argmin(fine))
+            fault = f"overflows beyond {LARGEST:.2g}" if np.isfinite(numbers[where]) else "is not finite"
+            name = self.env.spec.id if self.env.spec is not None else "The environment"
+            raise InputError(
+                f"{name} gave {numbers[where]:g} as {what.format(where)} at step {self._steps}, which {fault}; nothing "
+                "of that episode is kept."
+            )
+        return numbers
 
     def _flat(self, observation: Any) -> np.ndarray:
         parts = [np.ravel(part) for part in _leaves(self.env.observation_space, observation)]
         return np.concatenate([*parts, self._targets] if self.meaning else parts)
+
+    def pairs(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """State-action pairs of an episode in the environment's own terms, from all that it was given and gave."""
+        given = self.bounds.to_env(states[1:, self.state_size :] if self.meaning else actions)
+        return np.concatenate([states[:-1, : self.state_size], given], axis=1)
 
     def require(self, demonstrations: Demonstrations, *, actions: bool) -> None:
         """Raise one clear sentence unless these are demonstrations of this environment, with actions if need be."""
@@ -126,7 +144,7 @@ class FlatEnv:
         demonstrations.require("states")
         if actions:
             demonstrations.require("actions")
-        for name, size in (("states", self.observation_size), ("actions", self.action_size)):
+        for name, size in (("states", self.state_size), ("actions", self.action_size)):
             array = getattr(demonstrations.episodes[0], name)
             if array is not None and array.shape[1] != size:
                 raise InputError(

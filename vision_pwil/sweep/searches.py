@@ -12,13 +12,14 @@ from vision_pwil.demonstrations.returns import expert_return
 from vision_pwil.sweep.trial import Setting, Trial
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.run import Row
+from vision_pwil.system.settings import Count, Positive, Settings, Whole
 from vision_pwil.tcc import grid
 
 TEN_SEEDS = tuple(range(10))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search:
+class Search(Settings):
     """What every search has."""
 
     out: Path
@@ -26,13 +27,13 @@ class Search:
     sees under the same path, and so do the working directory and the demonstrations."""
     address: str | None = None
     """Of a running Ray cluster, HOST:PORT; by default Ray is started on this machine, for this sweep only."""
-    cpus: int | None = None
+    cpus: Count | None = None
     """Cores of this machine that the sweep may take, all by default; a cluster knows its own."""
-    cpus_per_trial: int = 1
+    cpus_per_trial: Count = 1
     """Cores that each trial takes."""
-    retries: int = 3
+    retries: Whole = 3
     """How often a trial may be lost with its node (or be killed) and go on elsewhere from its checkpoint."""
-    seeds: tuple[int, ...] = (0,)
+    seeds: tuple[Whole, ...] = (0,)
     """Every setting is tried with each of these seeds."""
 
     module: ClassVar[str]
@@ -80,11 +81,11 @@ class TccPaperGrid(Search):
     out: Path = Path("runs/sweeps/tcc-paper-grid")
     recipe: Literal["paper", "default"] = "paper"
     """Where the settings that are not searched over come from."""
-    batch_sizes: tuple[int, ...] = grid.BATCH_SIZES
+    batch_sizes: tuple[Count, ...] = grid.BATCH_SIZES
     """Pairs of videos in an update."""
-    subsamplings: tuple[int, ...] = grid.SUBSAMPLINGS
+    subsamplings: tuple[Count, ...] = grid.SUBSAMPLINGS
     """Every how many frames of a video enter a batch."""
-    learning_rates: tuple[float, ...] = grid.LEARNING_RATES
+    learning_rates: tuple[Positive, ...] = grid.LEARNING_RATES
     """Of Adam."""
 
     module = "vision_pwil.tcc.train"
@@ -116,9 +117,9 @@ class DoorSeeds(Search):
     out: Path = Path("runs/sweeps/door-seeds")
     recipe: Literal["default", "paper"] = "default"
     """Where the settings come from."""
-    cpus_per_trial: int = 2
+    cpus_per_trial: Count = 2
     """Cores that each trial takes: it plays and learns side by side."""
-    seeds: tuple[int, ...] = TEN_SEEDS
+    seeds: tuple[Whole, ...] = TEN_SEEDS
 
     module = "vision_pwil.train_door"
     axes: ClassVar[Mapping[str, str]] = {"seeds": "seed"}
@@ -135,16 +136,16 @@ class DoorSacGrid(DoorSeeds):
 
     out: Path = Path("runs/sweeps/door-sac-grid")
     recipe: Literal["default", "paper"] = "paper"
-    seeds: tuple[int, ...] = (0,)
-    actor_learning_rates: tuple[float, ...] = (1e-4, 3e-4)
+    seeds: tuple[Whole, ...] = (0,)
+    actor_learning_rates: tuple[Positive, ...] = (1e-4, 3e-4)
     """Lambda_a."""
-    critic_learning_rates: tuple[float, ...] = (1e-4, 3e-4)
+    critic_learning_rates: tuple[Positive, ...] = (1e-4, 3e-4)
     """Lambda_c."""
-    temperature_learning_rates: tuple[float, ...] = (1e-4, 3e-4)
+    temperature_learning_rates: tuple[Positive, ...] = (1e-4, 3e-4)
     """Lambda_alpha."""
-    polyaks: tuple[float, ...] = (0.01, 0.005)
+    polyaks: tuple[Positive, ...] = (0.01, 0.005)
     """Tau, at which the target critics follow."""
-    batch_sizes: tuple[int, ...] = (64, 128, 256)
+    batch_sizes: tuple[Count, ...] = (64, 128, 256)
     """Transitions in an update."""
     update_intervals: tuple[int, ...] = (1, 4, 8)
     """Environment steps for each update."""
@@ -169,12 +170,12 @@ class LocomotionPaper(Search):
     """Folder with a file of demonstrations for each environment, named after it (Hopper-v5.npz); by default those that
     come with the package."""
     out: Path = Path("runs/sweeps/locomotion-paper")
-    cpus_per_trial: int = 2
+    cpus_per_trial: Count = 2
     """Cores that each trial takes: it plays and learns side by side."""
-    seeds: tuple[int, ...] = TEN_SEEDS
+    seeds: tuple[Whole, ...] = TEN_SEEDS
     envs: tuple[str, ...] = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "Reacher-v5", "Walker2d-v5")
     """Environments."""
-    num_demos: tuple[int, ...] = (1, 4, 11)
+    num_demos: tuple[Count, ...] = (1, 4, 11)
     """Demonstrations to learn from."""
 
     module = "vision_pwil.train_locomotion"

@@ -1,6 +1,7 @@
 """TensorBoard: its page of custom scalars, animated GIFs (its own `add_video` needs moviepy), rewards of an episode."""
 
 import io
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,14 @@ def open_writer(folder: Path, step: int) -> "SummaryWriter":
     """A writer of events; where a run goes on from `step`, what was written after it is hidden."""
     from torch.utils.tensorboard import SummaryWriter  # imports slowly
 
+    threading.excepthook = _end_of_thread
     return SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+
+
+def _end_of_thread(ended: threading.ExceptHookArgs) -> None:
+    """A full disk ends the thread in which TensorBoard writes, and our next write raises the same error: said once."""
+    if not issubclass(ended.exc_type, OSError):
+        threading.__excepthook__(ended)
 
 
 def lay_out(writer: "SummaryWriter", known: set[str]) -> None:

@@ -38,7 +38,7 @@ def require(size: int) -> None:
     if size > (allowed := limit()):
         raise InputError(
             f"it would take {_words(size)} of memory, and {_words(allowed)} are allowed: "
-            f"raise the limit with --max-memory or {VARIABLE} if it really is that large."
+            f"raise the limit with {VARIABLE}, or with --max-memory of `inspect`, if it really is that large."
         )
 
 

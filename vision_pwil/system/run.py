@@ -18,6 +18,7 @@ from vision_pwil.system.files import (
     read_json,
     read_text,
     remove_unfinished,
+    require_file,
     write_json,
     write_text,
 )
@@ -46,6 +47,10 @@ class Run:
     def __init__(self, path: str | Path, config: Mapping[str, Any], free: tuple[str, ...] = ()) -> None:
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
+        require_inside(self.path)
+        if (self.path / "lock").exists():
+            with parsing(self.path / "lock", "lock"):
+                require_file(self.path / "lock")
         self._lock = (self.path / "lock").open("a")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,6 +108,13 @@ class Run:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def require_inside(folder: Path) -> None:
+    """Refuse a folder, maybe a gift, in which a link leads elsewhere: what is written or removed there is not its."""
+    for entry in folder.iterdir():
+        if entry.is_symlink() and not entry.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{entry} is a link that leads out of the run: copy the run with what it leads to.")
 
 
 def write_curve(path: Path, rows: Sequence[Row]) -> None:

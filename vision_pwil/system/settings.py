@@ -73,12 +73,15 @@ class Settings:
         """Raise one sentence about the first field whose value is not allowed."""
         hints = get_type_hints(type(self), include_extras=True)
         for field in fields(self):  # type: ignore[arg-type]
-            hint, value = hints[field.name], getattr(self, field.name)
-            if value is not tyro.MISSING and not _allows(hint, value):  # MISSING: the command line is to say it
-                option = f"--{field.name.replace('_', '-')}"
-                plain = isinstance(value, str | int | float | tuple | Path | None)
-                shown = repr(value) if plain else f"a {type(value).__name__}"
-                raise InputError(f"{option} must be {_describe(hint)}, not {shown}.")
+            require(field.name, hints[field.name], getattr(self, field.name))
+
+
+def require(name: str, hint: Any, value: Any) -> None:
+    """Raise one sentence unless a value is what its type allows; `name` is that of the setting."""
+    if value is not tyro.MISSING and not _allows(hint, value):  # MISSING: the command line is to say it
+        plain = isinstance(value, str | int | float | tuple | Path | None)
+        shown = repr(value) if plain else f"a {type(value).__name__}"
+        raise InputError(f"--{name.replace('_', '-')} must be {_describe(hint)}, not {shown}.")
 
 
 def restore(kind: Callable[..., Made], values: Mapping[str, Any]) -> Made:

@@ -95,11 +95,6 @@ class TaskConfig(Settings):
             raise InputError("--dimensions names dimensions of a state, and frames are compared: leave it out.")
         if self.observe == "embedding" and self.compare != "frames":
             raise InputError("--observe embedding takes the frames that the reward compares: give --compare frames.")
-        if self.targets and self.compare != "frames":
-            raise InputError(
-                "--action-rate and --action-smoothing change what states and actions are: give --compare frames, or "
-                "leave them at 0."
-            )
         self.make_options  # noqa: B018  (raises where they are not as they should be)
 
     @property

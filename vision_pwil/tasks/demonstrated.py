@@ -62,7 +62,7 @@ def rewarded(task: Task, shown: Demonstrations, env: FlatEnv) -> list[np.ndarray
             config.ending,
             timed=config.pace > 0,
         )
-        comparison = Comparison(task.reward, config, atoms, env.horizon, env.observation_size)
+        comparison = Comparison(task.reward, config, atoms, env.horizon, env.state_size)
         found.append(comparison.pay(path, absorbed=ended[number] and config.ending != "none").rewards)
     return found
 

@@ -36,7 +36,7 @@ from vision_pwil.tcc.videos import require_videos
 from vision_pwil.training.cloning import clone
 from vision_pwil.training.evaluations import conclude
 from vision_pwil.training.prefill import prefill
-from vision_pwil.training.replay import Replay
+from vision_pwil.training.replay import Replay, require_memory
 from vision_pwil.training.settings import FREE
 from vision_pwil.training.trainer import Trainer
 
@@ -66,6 +66,8 @@ def imitate(config: ImitationConfig) -> Outcome:
     env = make_env(config)
     _require_dimensions("--dimensions", config.task.dimensions, env)
     _require_dimensions("--proprioception", config.task.proprioception, env)
+    sees = Task(config.env, config.reward, config.task).observation(env).size(env.observation_size)
+    require_memory(config.training.replay_capacity, sees, env.action_size)
     check_seeding(config.env, env)
     config = replace(config, task=replace(config.task, success=find_success(config.task, env)))
     path = config.run or default_run(config)
@@ -197,7 +199,7 @@ def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
             f"The baseline {config.agent} does not learn from PWIL's reward: leave --ablation, --prefill, "
             "--demonstrated, --n-step and --action-repeat at 1 or their defaults."
         )
-    if config.task.targets and shared:
+    if config.task.targets and (shared or kind.needs_actions):
         raise InputError(
             "--action-rate and --action-smoothing make actions other than those recorded: leave --demonstrated and "
             "--prefill at 0, or give --action-smoothing 0 --action-targets."
@@ -207,7 +209,7 @@ def _require_sense(config: ImitationConfig, kind: table.AgentKind) -> None:
 
 
 def _require_dimensions(option: str, dimensions: tuple[int, ...], env: FlatEnv) -> None:
-    size = env.observation_size
+    size = env.state_size
     if len(set(dimensions)) < len(dimensions) or not all(0 <= index < size for index in dimensions):
         raise InputError(
             f"{option} {' '.join(map(str, dimensions))} does not name dimensions of a state, each once: "

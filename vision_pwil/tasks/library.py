@@ -13,8 +13,9 @@ import numpy as np
 from vision_pwil.encoder import Encoder
 from vision_pwil.envs.control import Choose
 from vision_pwil.system.errors import InputError
-from vision_pwil.system.settings import changed
+from vision_pwil.system.settings import Count, Whole, changed, require
 from vision_pwil.tasks import presets
+from vision_pwil.tasks.actor import read_actor
 from vision_pwil.tasks.auditing import audit_task, audit_videos
 from vision_pwil.tasks.imitation import Outcome, find_demonstrations, find_encoder, imitate
 from vision_pwil.tasks.making import make_env
@@ -66,6 +67,8 @@ def audit(
 
 def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies: Sequence[AnyPath]) -> AuditReport:
     """Audit the reward of a training with these settings; `policies` are played beside idle play, by their paths."""
+    require("episodes", Count, episodes)
+    require("seed", Whole, seed)
     if not config.env:
         if config.encoder is None or config.demos is None:
             raise InputError("Name an environment with --env, or videos and their encoder with --demos and --encoder.")
@@ -73,6 +76,12 @@ def audit_reward(config: ImitationConfig, *, episodes: int, seed: int, policies:
     env = make_env(config)
     demonstrations = find_demonstrations(config, env)
     encoder = find_encoder(config, demonstrations) if config.task.compare == "frames" else None
+    for path in policies:
+        if read_actor(path).about.action.targets != config.task.targets:
+            raise InputError(
+                f"The actions of the policy {path} mean something else than those of this task: audit with the "
+                "--action-rate, --action-smoothing and --action-targets that it was trained with (or with 0 and none)."
+            )
     played = [(Path(path).name, _of_state(load_flat_policy(path), env.observation_size)) for path in policies]
     return audit_task(config, demonstrations, encoder, episodes=episodes, seed=seed, policies=played)
 

@@ -12,7 +12,7 @@ from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import parsing, read_json, replacing, write_json
 from vision_pwil.system.progress import progress
 from vision_pwil.system.run import BEST, EVALUATIONS, LATEST
-from vision_pwil.system.settings import restore
+from vision_pwil.system.settings import Count, require, restore
 from vision_pwil.tasks.actor import read_actor
 from vision_pwil.tasks.film import Film, film
 from vision_pwil.tasks.task import Task
@@ -75,8 +75,7 @@ def evaluate(run: str | Path, episodes: int = 10, *, best: bool = False) -> Eval
     The latest plays the episodes of the run's own evaluations first. The best was selected by these, so they would
     flatter it: it plays those that come after them.
     """
-    if episodes < 1:
-        raise InputError(f"--episodes must be at least 1, not {episodes}.")
+    require("episodes", Count, episodes)
     run, policy = Path(run), BEST if best else LATEST
     playback = Playback(run, policy)
     first = _evaluation_episodes(run) if best else 0

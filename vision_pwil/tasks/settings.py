@@ -79,6 +79,8 @@ class ImitationConfig(Choice):
                 "--pace-after says when pace begins to count, once episodes finish the task: give --pace and an "
                 "--ending other than none, or leave it at 0."
             )
+        if self.training.elite and self.task.ending == "none":
+            raise InputError("--elite repeats episodes that finished the task: give an --ending other than none.")
         if self.env and self.reading.fit != "crop" and self.task.compare == "frames":
             raise InputError(
                 f"The camera sees the middle of the environment's picture, so of videos the middle is taken, too, and "

@@ -68,7 +68,7 @@ class TaskStage:
         if task.reward != OWN_REWARD:
             if task.atoms is None:
                 raise InputError(f"The reward {task.reward!r} compares with demonstrations, and there are none.")
-            sizes = self.horizon, self.env.observation_size
+            sizes = self.horizon, self.env.state_size
             self.comparison = Comparison(task.reward, task.config, task.atoms, *sizes)
             if task.config.pace:
                 self._unpaced = Comparison(task.reward, replace(task.config, pace=0.0), task.atoms, *sizes)
@@ -172,7 +172,7 @@ class TaskStage:
             if not known.all():
                 points[~known] = self.embed(played.pictures[~known])
             return points
-        pairs = np.concatenate([played.states[:-1], self.env.bounds.to_env(played.actions)], axis=1)
+        pairs = self.env.pairs(played.states, played.actions)
         assert self.comparison is not None
         return pairs[played.seen, : self.comparison.features.shape[1]]
 

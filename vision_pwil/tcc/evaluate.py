@@ -10,11 +10,12 @@ from vision_pwil.demonstrations.options import Options
 from vision_pwil.system.errors import InputError
 from vision_pwil.system.files import replacing
 from vision_pwil.system.progress import progress
+from vision_pwil.system.settings import Settings, Whole
 from vision_pwil.tcc.alignment import nearest, tau_matrix
 
 
 @dataclass(frozen=True)
-class EvaluateConfig:
+class EvaluateConfig(Settings):
     """What to align, and where the pictures go."""
 
     encoder: Path
@@ -23,7 +24,7 @@ class EvaluateConfig:
     """Demonstrations with frames, or the door's, whose frames are rendered first."""
     out: Path
     """Folder for the pictures."""
-    pairs: int = 4
+    pairs: Whole = 4
     """How many ordered pairs of held-out videos get a strip of matched frames and a picture of their distances."""
     reading: Options = field(default_factory=Options)
 

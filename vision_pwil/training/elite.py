@@ -1,7 +1,8 @@
 """The agent's own best episodes, of which batches may hold a share ("self-imitation learning", Oh et al. 2018).
 
-An episode is as good as the return that it earned under the run's own reward. What was done well once is so learned
-from at each update from then on, and not only as often as chance draws it from all that was ever played.
+An episode is as good as the return that it earned under the run's own reward, if it finished the task: to repeat the
+best of those that did not is to settle for a pose. What was done once is so learned from at each update from then on,
+and not only as often as chance draws it from all that was ever played.
 """
 
 from collections.abc import Sequence
@@ -29,4 +30,5 @@ class Elite:
 
     def numbers(self, oldest: int) -> np.ndarray:
         """Of their transitions, those no older than the `oldest` that the replay still has."""
-        return np.concatenate([np.arange(max(first, oldest), max(end, oldest)) for _, first, end in self.spans])
+        spans = [np.arange(max(first, oldest), max(end, oldest)) for _, first, end in self.spans]
+        return np.concatenate(spans) if spans else np.empty(0, np.int64)

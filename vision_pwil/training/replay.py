@@ -72,6 +72,16 @@ def _returns(rewards: np.ndarray, length: int, gamma: float, n: int) -> np.ndarr
     return sums.astype(np.float32)
 
 
+def require_memory(capacity: int, observation_size: int, action_size: int) -> None:
+    """Refuse a replay that this machine cannot hold."""
+    needed, there = 4 * capacity * (2 * observation_size + action_size + 3), machine.memory()
+    if needed > there:
+        raise InputError(
+            f"--replay-capacity {capacity:,} takes {needed / 2**30:,.0f} GiB of memory, and there are "
+            f"{there / 2**30:,.0f} GiB: give at most {capacity * there // (2 * needed):,}."
+        )
+
+
 class Replay:
     """The last `capacity` transitions, sampled uniformly with a random state of its own.
 
@@ -79,12 +89,7 @@ class Replay:
     """
 
     def __init__(self, capacity: int, observation_size: int, action_size: int, seed: int) -> None:
-        needed, there = 4 * capacity * (2 * observation_size + action_size + 3), machine.memory()
-        if needed > there:
-            raise InputError(
-                f"--replay-capacity {capacity:,} takes {needed / 2**30:,.0f} GiB of memory, and there are "
-                f"{there / 2**30:,.0f} GiB: give at most {capacity * there // (2 * needed):,}."
-            )
+        require_memory(capacity, observation_size, action_size)
         self.capacity = capacity
         self.count = 0  # transitions ever added
         self.rng = np.random.default_rng(seed)

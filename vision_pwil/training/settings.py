@@ -36,8 +36,8 @@ class TrainingConfig(Settings):
     """Share of each batch drawn from the demonstrations' own transitions, where they hold states and actions (0.5: Ball
     et al. 2023, "RLPD"). Not in the paper, which fills the replay with them (--prefill)."""
     elite: Share = 0.0
-    """Share of each batch drawn from the agent's own best episodes so far (Oh et al. 2018, "Self-imitation learning").
-    Not in the paper."""
+    """Share of each batch drawn from the agent's own best episodes so far, of those that finished the task (Oh et al.
+    2018, "Self-imitation learning"). Not in the paper."""
     elite_episodes: Count = 50
     """How many of its best episodes."""
     replay_capacity: Count = 1_000_000

@@ -245,7 +245,8 @@ class Trainer:
             )
         )
         self.pacing.add(trajectory.finished)
-        self.elite.add(float(np.sum(trajectory.rewards)), first, self.replay.count)
+        if trajectory.finished:
+            self.elite.add(float(np.sum(trajectory.rewards)), first, self.replay.count)
         self._previous, self.step = self.step, self.step + trajectory.steps
         self.episode += 1
 
