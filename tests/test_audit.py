@@ -125,9 +125,9 @@ def test_command_on_the_door(tmp_path):
         *("--env", ENV_ID, "--encoder", tmp_path / "encoder.safetensors", "--demos", tmp_path / "four.demos"),
         *("--out", tmp_path / "out", "--episodes", 1, "--policies", tmp_path / "mine.safetensors"),
     ]
-    refused = run(*command)
+    refused = run(*command, "--action-smoothing", 0.5)
     assert refused.returncode == 2 and "audit with the --action-rate, --action-smoothing" in refused.stderr
-    done = run(*command, "--action-smoothing", "0", "--action-targets")
+    done = run(*command)
     assert done.returncode == 0, done.stderr
     groups = {s["group"] for s in json.loads((tmp_path / "out" / "audit.json").read_text())["scores"]}
     idle = {"doing nothing", "random play, white noise", "random play, smooth noise"}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vision_pwil.demonstrations import Demonstrations
-from vision_pwil.envs.targets import Targets
 from vision_pwil.tasks import videos
 from vision_pwil.tasks.preset import EnvOptions, Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
@@ -22,8 +21,7 @@ ENV_ID = "vision_pwil/AdroitDoor-v0"
 def defaults(choice: Choice) -> ImitationConfig:
     """As from any videos; opening the door is the success, and the angle is reported beside it.
 
-    The first 27 numbers of a state are the joints of arm and hand. The default recipe smooths what arm and wrist do,
-    for people's arms do not jerk, and leaves the fingers free, which find the handle.
+    The first 27 numbers of a state are the joints of arm and hand.
     """
     config = videos.defaults(choice)
     task = replace(
@@ -33,11 +31,6 @@ def defaults(choice: Choice) -> ImitationConfig:
         success="opened",
         watch=("door_angle", "success"),
     )
-    if choice.recipe == "default" and task.compare == "frames":
-        task = replace(task, pace=4.0, targets=Targets(action_smoothing=0.3, action_targets=tuple(range(6))))
-        return replace(
-            config, task=task, training=replace(config.training, elite=0.25, pace_after=0.3, steady_episodes=30)
-        )
     return replace(config, task=task)
 
 
