@@ -3,13 +3,12 @@
     python -m benchmarks.exported RUN [--out results/export]
 
 Exports the policy of a run, or a policy's file, and plays episodes that no training has seen with the example that is
-written beside it. Told are how often the door opens, how far the two policies' actions ever lie apart, and what an
-action takes; the picture is the first episode in which it opens, or else the first.
+written beside it. Told are how often the door opens and how far the two policies' actions ever lie apart; the picture
+is the first episode in which it opens, or else the first.
 """
 
 import runpy
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +63,6 @@ class Played:
     """How far the door was opened at most, in radians."""
     apart: float
     """The largest difference between an action and this package's."""
-    seconds: float
-    """Of choosing the actions in onnxruntime."""
     pictures: list[np.ndarray]
 
 
@@ -79,12 +76,10 @@ def play(
 ) -> Played:
     """An episode in which `act` acts; `choose` is only asked."""
     observation, _ = env.reset(seed=seed)
-    played, over = Played(False, 0, 0.0, 0.0, 0.0, [camera.snapshot()]), False
+    played, over = Played(False, 0, 0.0, 0.0, [camera.snapshot()]), False
     while not over:
         targets = None if played.steps else hold()
-        started = time.process_time()
         action = act(observation, played.steps, targets=targets)
-        played.seconds += time.process_time() - started
         played.apart = max(played.apart, float(np.abs(action - choose(observation, played.steps)).max()))
         observation, _, terminated, truncated, info = env.step(action)
         played.pictures.append(camera.snapshot())
@@ -96,14 +91,11 @@ def play(
 def rows(episodes: list[Played]) -> Iterator[tuple[str, str]]:
     """The figures, in words."""
     opened = [episode for episode in episodes if episode.opened]
-    steps = sum(episode.steps for episode in episodes)
-    seconds = sum(episode.seconds for episode in episodes)
     yield "episodes that open the door", f"{len(opened)} of {len(episodes)}"
     if opened:
         yield "steps until open, mean", f"{np.mean([episode.steps for episode in opened]):.0f}"
-    yield "actions compared", f"{steps:,}"
+    yield "actions compared", f"{sum(episode.steps for episode in episodes):,}"
     yield "largest difference of an action from the package's", f"{max(episode.apart for episode in episodes):.1g}"
-    yield "processor time of an action", f"{1e6 * seconds / steps:.0f} microseconds"
 
 
 def main(config: Config) -> None:
@@ -125,7 +117,7 @@ def main(config: Config) -> None:
     picture = Image.fromarray(np.concatenate([*camera.draw(shown)], axis=1))
     with replacing(out / "stills.png") as temporary:
         picture.resize((STILLS * SIZE, SIZE), Image.Resampling.LANCZOS).save(temporary)
-    keys = ("opened", "steps", "angle", "apart", "seconds")
+    keys = ("opened", "steps", "angle", "apart")
     summary = {
         "trained_steps": about.step,
         "agent": about.agent,

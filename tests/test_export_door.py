@@ -10,15 +10,20 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
+from benchmarks import exported
+from vision_pwil.demonstrations import read
 from vision_pwil.door_env import ENV_ID, SETTINGS
 from vision_pwil.encoder import Encoder, Provenance
 from vision_pwil.envs.holding import holding
 from vision_pwil.envs.record import record
+from vision_pwil.system.errors import InputError
 from vision_pwil.tasks.policy import load_policy
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
+from vision_pwil.commands import demonstrations
 from vision_pwil.commands import export as command
 
 HORIZON = 24
@@ -69,6 +74,18 @@ def test_the_exported_policy_plays_the_door_as_the_package_does(run: Path) -> No
     assert np.ptp(played, axis=0).max() > 1e-3  # a hundred times what may differ
 
 
+def test_the_policy_is_recorded_as_it_plays(run: Path, tmp_path: Path) -> None:
+    if run.parent.name.startswith("embedding"):  # it would need frames, which the command does not draw
+        return
+    demonstrations.main(["record", str(run), str(tmp_path / "own.demos"), "--episodes", "1", "--seed", "5"])
+    (episode,) = read(tmp_path / "own.demos").episodes
+    env = gym.make(ENV_ID)
+    policy = load_policy(run, hold=holding(env))
+    env.reset(seed=5)
+    for step, (state, action) in enumerate(zip(episode.states, episode.actions, strict=True)):
+        np.testing.assert_allclose(policy(state, step), action, atol=1e-6)
+
+
 def test_a_policy_is_exported_by_its_file(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,3 +103,35 @@ def test_a_policy_is_exported_by_its_file(
     with pytest.raises(SystemExit):
         command.main(["policy.safetensors", "--best"])
     assert "--best chooses among the policies of a run" in capsys.readouterr().err
+
+
+def test_an_exported_policy_is_played_and_recorded(run: Path, tmp_path: Path) -> None:
+    if run.parent.name.startswith("embedding"):
+        with pytest.raises(InputError, match="does not act at the door from its state"):
+            exported.main(exported.Config(run, out=tmp_path))
+        return
+    exported.main(exported.Config(run, episodes=2, out=tmp_path))
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["steps"] == [HORIZON] * 2 and 0 < max(summary["apart"]) < 1e-5
+    assert " 0 of 2 |" in (tmp_path / "table.md").read_text()
+    assert Image.open(tmp_path / "stills.png").size == (1200, 200)
+    assert (tmp_path / "policy.safetensors").read_bytes() == (run / "policy.safetensors").read_bytes()
+
+
+KEPT = Path(__file__).resolve().parents[1] / "results" / "export"
+
+
+def test_the_policy_that_was_exported_and_kept_opens_the_door() -> None:
+    """In onnxruntime alone, as it is in the repository."""
+    act = runpy.run_path(str(KEPT / "example.py"))["act"]
+    summary = json.loads((KEPT / "summary.json").read_text())
+    number = summary["opened"].index(True)
+    env = gym.make(ENV_ID)
+    hold = holding(env)
+    observation, _ = env.reset(seed=summary["first_seed"] + number)
+    targets = hold()
+    for step in range(summary["steps"][number] + 30):  # another processor rounds otherwise
+        observation, _, terminated, _, info = env.step(act(observation, step, targets=None if step else targets))
+        if terminated:
+            break
+    assert info["opened"]

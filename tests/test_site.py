@@ -12,6 +12,12 @@ from vision_pwil import __all__ as verbs
 needs_mkdocs = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="needs the extra `site`")
 
 
+def test_every_verb_has_a_place_in_the_reference():
+    site.gather()
+    found = (site.PAGES / "docs" / "api.md").read_text().splitlines()
+    assert [line.rpartition(".")[2] for line in found if line.startswith(":::")] == verbs
+
+
 @pytest.mark.slow
 @needs_mkdocs
 def test_the_site_builds_and_finds_broken_links(tmp_path):

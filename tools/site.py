@@ -17,7 +17,7 @@ API = "# Python\n\nWhat `import vision_pwil` shows, imported when it is first us
 
 def gather() -> None:
     """Copy the pages, and write the one of the package's verbs from their docstrings."""
-    from vision_pwil import _PLACES
+    import vision_pwil
 
     shutil.rmtree(PAGES, ignore_errors=True)
     for part in PARTS:
@@ -26,7 +26,7 @@ def gather() -> None:
         else:
             PAGES.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / part, PAGES / part)
-    verbs = (f"::: vision_pwil.{module}.{name}\n" for name, module in _PLACES.items())
+    verbs = (f"::: {getattr(vision_pwil, name).__module__}.{name}\n" for name in vision_pwil.__all__)
     (PAGES / "docs" / "api.md").write_text(API + "\n".join(verbs))
 
 
