@@ -213,7 +213,7 @@ def test_values_approach_the_discounted_sum():
     episode = n_step_transitions(
         np.zeros((steps + 1, OBSERVATION)), np.zeros((steps, ACTION)), np.ones(steps), terminal=False, gamma=0.9, n=5
     )
-    batch = type(make_batch())(*map(torch.from_numpy, episode))
+    batch = type(make_batch())(*map(torch.from_numpy, episode[:5]))
     for _ in range(1000):
         value = agent.update(batch)["value"]
     assert abs(value - 10.0) < 0.5

@@ -87,7 +87,7 @@ def test_a_camera_a_size_and_a_fit_are_chosen(tmp_path: Path, capsys: pytest.Cap
     assert len(kept) == 3 and learned_from(found, kept)
     with pytest.raises(SystemExit):  # another camera is another run
         train.main([*arguments, "--out", str(tmp_path / "run"), "--camera", "front", *reading[2:]])
-    assert "holds a run with demonstrations" in capsys.readouterr().err
+    assert "holds a run made from other demonstrations" in capsys.readouterr().err
 
     path = ["--encoder", str(tmp_path / "run" / "encoder.safetensors"), "--demos", str(tmp_path / "set"), *reading]
     encoder.main(["evaluate", *path, "--out", str(tmp_path / "alignment")])

@@ -7,7 +7,8 @@ continues an interrupted run.
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import tyro
@@ -35,7 +36,8 @@ def with_preset(args: Sequence[str], prog: str, preset: Preset, env: str, about:
 
 def _run(args: Sequence[str], prog: str, choice: Choice, preset: Preset | None, about: str | None) -> None:
     start = configured(args, choice, preset)
-    cli.run(cli.starting_from(train, start), args=args, prog=prog, description=about)
+    command = partial(train, enough=start.training.steps)
+    cli.run(cli.starting_from(command, start), args=args, prog=prog, description=about)
 
 
 def configured(args: Sequence[str], choice: Choice, preset: Preset | None = None) -> ImitationConfig:
@@ -50,19 +52,19 @@ def configured(args: Sequence[str], choice: Choice, preset: Preset | None = None
         raise SystemExit(2) from None
 
 
-def train(config: ImitationConfig) -> None:
-    """Imitate demonstrations in an environment."""
+def train(config: ImitationConfig, enough: int) -> None:
+    """Imitate demonstrations in an environment; with the settings that it started from, so many steps are `enough`."""
     from vision_pwil.tasks.imitation import imitate  # imports slowly, and --help needs none of it
 
     outcome = imitate(config)
     if outcome.video:
         print(f"Video: {outcome.video}")
     if not outcome.finished:
-        raise Interrupted(describe(outcome, config))
-    print(describe(outcome, config))
+        raise Interrupted(describe(outcome, config, enough))
+    print(describe(outcome, config, enough))
 
 
-def describe(outcome: "Outcome", config: ImitationConfig) -> str:
+def describe(outcome: "Outcome", config: ImitationConfig, enough: int) -> str:
     """How a training went, and where to look."""
     from vision_pwil.tasks.auditing import held_out_level
 
@@ -74,19 +76,13 @@ def describe(outcome: "Outcome", config: ImitationConfig) -> str:
             f"The highest return, {outcome.best['return']:.4g}, was at step {outcome.best['step']:.0f}; "
             f"`vision-pwil evaluate {outcome.run} --best` plays that policy."
         )
-        if outcome.finished and config.training.steps < (enough := usual_steps(config)) / 10:
+        if outcome.finished and config.training.steps < enough / 10:
             lines.append(
                 f"{config.training.steps:,} steps are too few to learn much: about {enough:,} are enough. The same "
                 f"command with --steps {enough} goes on from here."
             )
     lines.append(f"The run is in {outcome.run}; see it with: tensorboard --logdir {outcome.run}")
     return "\n".join(lines)
-
-
-def usual_steps(config: ImitationConfig) -> int:
-    """How long a training takes with the preset's settings."""
-    choice = Choice(**{field.name: getattr(config, field.name) for field in fields(Choice)})
-    return presets.defaults(choice).training.steps
 
 
 def figures(row: Row, success: str | None, level: Mapping[str, float]) -> str:
