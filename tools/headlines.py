@@ -172,9 +172,9 @@ def speed() -> Iterator[Figure]:
     what, replayed = "replaying and rendering the 25 human demonstrations", field("seconds", "replay, render and keep")
     yield Figure("demonstrations.seconds", what, "seconds", ["door-demonstrations"], replayed)
 
-    what, rate = "the door's pipeline (physics, frames, encoder, coupling, SAC)", field("steps_per_second", "ours")
+    what, rate = "the door's default recipe, evaluations included", field("steps_per_second", "default")
     yield Figure("door.steps_per_second", what, "steps a second", ["door-speed"], rate, 600)
-    what = "the same, speed against Gymnasium's rendering, stable-baselines3 and numpy"
+    what = "the door by the paper's recipe, speed against Gymnasium's rendering, stable-baselines3 and numpy"
     yield Figure("door.times", what, "times", ["door-speed"], field("times_faster"), 15)
 
     rows = ("vision_pwil", "matrix products alone", "SBX")
