@@ -1,7 +1,6 @@
 """Every format that is read: how to make a small file of it, how it is read, and whether damage must be noticed."""
 
 import pickle
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -102,9 +101,8 @@ def _record(path: Path) -> None:
 def _run(path: Path) -> None:
     """A run directory without the files that have no checksum."""
     gifts.make(path)
-    shutil.rmtree(path / "tensorboard")
-    for name in ("audit.png", "lock"):
-        (path / name).unlink()
+    for part in (*path.glob("events.*"), path / "audit.png", path / "lock"):
+        part.unlink()
 
 
 _FIRST: dict[Path, tuple[dict[Path, bytes], dict[str, str]]] = {}

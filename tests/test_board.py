@@ -3,15 +3,18 @@
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
 from tests.toy import AGENT, ToyTask, settings, trainer
 from tests.videos import ball_videos
 from vision_pwil.demonstrations import Demonstrations, Episode
+from vision_pwil.system import run as runs
 from vision_pwil.system.board import Board, open_writer
 from vision_pwil.system.run import Run
 from vision_pwil.tcc.recipes import Recipe
@@ -45,7 +48,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("agent")
     with Run(folder, {}) as run:
         assert trainer(run, settings(400), AGENT, ToyTask()).train()
-    return folder / "tensorboard"
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Demonstrations(tuple(Episode(frames=video) for video in ball_videos(4))).save(folder / "ball.demos")
     recipe = Recipe(updates=20, subsampling=16)
     train(TrainConfig(folder / "ball.demos", folder / "run", settings=recipe, validation=2, threads=1))
-    return folder / "run" / "tensorboard"
+    return folder / "run"
 
 
 def test_no_chart_is_empty_and_those_of_encoders_and_agents_fit_together(agent: Path, encoder: Path) -> None:
@@ -76,6 +79,19 @@ def test_the_distance_and_its_bound_have_a_colour_each(tmp_path: Path) -> None:
     assert written(tmp_path / "bound").Scalars("eval/greedy_w1")[0].value == 3.0
     titles = {chart.title.partition(",")[0] for category in layout(tmp_path).category for chart in category.chart}
     assert titles == {"imitation return", "Wasserstein distance"}
+
+
+def test_runs_are_named_by_their_folder(tmp_path: Path) -> None:
+    """By TensorBoard itself; a run of before goes on where its events are."""
+    (tmp_path / "old" / "tensorboard").mkdir(parents=True)
+    for name in ("door", "old"):
+        with Run(tmp_path / name, {}) as run:
+            board = Board(run.events, 0)
+            board.scalars("eval", {"w1": 2.0, "greedy_w1": 3.0}, 1)
+            board.close()
+    names = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload().Runs()
+    assert set(names) == {"door", "door/bound", "old/tensorboard", "old/tensorboard/bound"}
+    assert runs.board(tmp_path / "door") == f"tensorboard --logdir {tmp_path}"
 
 
 def test_an_agents_charts(agent: Path) -> None:
@@ -100,6 +116,7 @@ def test_going_on_hides_what_was_written_after_the_checkpoint(tmp_path: Path) ->
         with open_writer(tmp_path, start) as writer:
             for step, value in values.items():
                 writer.add_scalar("eval/return", value, step)
+        time.sleep(1.1)  # TensorBoard reads files in the order of the seconds in which they began
     scalars = written(tmp_path).Scalars("eval/return")
     assert [(event.step, event.value) for event in scalars] == [(1, 10.0), (2, 20.0), (3, 31.0)]
 

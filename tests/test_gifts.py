@@ -114,7 +114,9 @@ def test_links_instead_of_files(gift, target):
     assert outside(gift) == before
 
 
-@pytest.mark.parametrize("name", ["replay", "pending", "tensorboard", "lock", "checkpoint.safetensors"])
+@pytest.mark.parametrize(
+    "name", ["replay", "pending", "replay/more", "tensorboard", "bound", "lock", "checkpoint.safetensors"]
+)
 def test_a_training_writes_and_removes_nothing_where_links_lead(gift, name):
     elsewhere = gift.parent / "elsewhere"
     shutil.copytree(gift, elsewhere)  # with a replay of its own, of which a run removes what lies beyond its checkpoint

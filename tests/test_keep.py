@@ -170,7 +170,7 @@ def test_the_command_says_what_differs_and_makes_the_settings_again(words):
 def test_openings_are_counted_from_the_board(tmp_path, revision):
     config = replace(presets.defaults(Choice(ENV_ID)), demos=Path("folder/d.demos"))
     with Run(tmp_path / "run", as_kept(config)):
-        board = Board(tmp_path / "run" / "tensorboard", 0)
+        board = Board(tmp_path / "run", 0)
         for step, opened in ((300, 0.0), (600, 1.0), (900, 0.0), (1_000, 1.0), (1_300, 1.0)):
             board.scalars("train", {"opened": opened, "return": float(step)}, step)
         board.close()

@@ -129,7 +129,7 @@ def test_train_door(trained):
     folder, output = trained
     run = folder / "run"
     assert "opened in 0% of episodes" in output
-    assert f"tensorboard --logdir {run}" in output
+    assert f"tensorboard --logdir {folder}\n" in output
     with (run / "curve.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [int(float(row["step"])) for row in rows] == [0, 72, 144, 168]

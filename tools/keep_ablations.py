@@ -19,6 +19,7 @@ from benchmarks.report import commit, machine
 from tools.keep import command_line
 from vision_pwil.system import cli
 from vision_pwil.system.files import read_json, write_text
+from vision_pwil.system.run import events
 from vision_pwil.system.table import table
 
 LAST = 20_000
@@ -52,11 +53,11 @@ class Openings(NamedTuple):
 
 def openings(run: Path, steps: int) -> Openings:
     """What the episodes that ended within so many steps came to."""
-    events = EventAccumulator(str(run / "tensorboard"), size_guidance={"scalars": 0})
-    events.Reload()
+    board = EventAccumulator(str(events(run)), size_guidance={"scalars": 0})
+    board.Reload()
     columns = []
     for name in ("train/opened", "train/return"):
-        scalars = [scalar for scalar in events.Scalars(name) if scalar.step <= steps]
+        scalars = [scalar for scalar in board.Scalars(name) if scalar.step <= steps]
         columns.append(np.array([scalar.value for scalar in scalars]))
     at = np.array([scalar.step for scalar in scalars])
     opened, returns = columns

@@ -15,7 +15,7 @@ import tyro
 
 from vision_pwil.system import cli
 from vision_pwil.system.errors import InputError, Interrupted
-from vision_pwil.system.run import Row
+from vision_pwil.system.run import Row, board
 from vision_pwil.tasks import presets
 from vision_pwil.tasks.preset import Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
@@ -81,7 +81,7 @@ def describe(outcome: "Outcome", config: ImitationConfig, enough: int) -> str:
                 f"{config.training.steps:,} steps are too few to learn much: about {enough:,} are enough. The same "
                 f"command with --steps {enough} goes on from here."
             )
-    lines.append(f"The run is in {outcome.run}; see it with: tensorboard --logdir {outcome.run}")
+    lines.append(f"The run is in {outcome.run}; see it with: {board(outcome.run)}")
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ class Run:
         self.best = self.path / BEST
         self.replay = self.path / "replay"
         self.pending = self.path / "pending"
-        self.events = self.path / "tensorboard"
+        self.events = events(self.path)
         self.videos = self.path / "videos"
         self._keep_config(json.loads(json.dumps(config)), free)
 
@@ -110,9 +111,20 @@ class Run:
         self.close()
 
 
+def events(run: Path) -> Path:
+    """Where TensorBoard's events are: in the run itself, by whose folder it names them; in older runs one below."""
+    old = run / "tensorboard"
+    return old if old.is_dir() else run
+
+
+def board(run: Path) -> str:
+    """The command that shows a run under its name, beside its neighbours."""
+    return shlex.join(("tensorboard", "--logdir", str(run.parent)))
+
+
 def require_inside(folder: Path) -> None:
     """Refuse a folder, maybe a gift, in which a link leads elsewhere: what is written or removed there is not its."""
-    for entry in folder.iterdir():
+    for entry in folder.rglob("*"):
         if entry.is_symlink() and not entry.resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{entry} is a link that leads out of the run: copy the run with what it leads to.")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 
 from vision_pwil.system import cli
+from vision_pwil.system.run import board
 from vision_pwil.tcc.recipes import RECIPES
 from vision_pwil.tcc.settings import TrainConfig
 
@@ -32,7 +33,7 @@ def describe(session: "Session") -> str:
     return (
         f"Finished: {taus(best)} after {best['updates']:.0f} updates in {session.encoder_path}.\n"
         f"See the alignment: {shlex.join((*look, '--out', str(out / 'alignment')))}\n"
-        f"See the run: {shlex.join(('tensorboard', '--logdir', str(out)))}"
+        f"See the run: {board(out)}"
     )
 
 
