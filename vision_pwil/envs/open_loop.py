@@ -158,11 +158,13 @@ def replayed_door(
     return Demonstrations(tuple(cut), ENV_ID, demonstrations.source, origin=demonstrations.identity)
 
 
-def hand_alone(demonstrations: Demonstrations, options: Mapping[str, Any]) -> Iterator[Array]:
+def hand_alone(
+    demonstrations: Demonstrations, options: Mapping[str, Any], settings: RenderSettings = SETTINGS
+) -> Iterator[Array]:
     """Frames of each demonstration's hand, the door not moving with it."""
     open_angle = float(options.get("open_angle", OPEN_ANGLE))
     hinge = DoorEnv().hinge
-    with closing(MujocoCamera(DoorEnv(), SETTINGS)) as camera:
+    with closing(MujocoCamera(DoorEnv(), settings)) as camera:
         for played, episode in zip(replay(demonstrations, open_angle), demonstrations.episodes, strict=True):
             qpos = played.qpos.copy()
             qpos[:, hinge] = 0.0

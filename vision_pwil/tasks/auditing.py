@@ -82,7 +82,7 @@ def audit_task(
     behaviours = _parts(held_out, others, stage.comparison, encoder)
     preset = presets.find(config.env)
     if encoder is not None and preset.pantomime is not None and others.has("initial_state"):
-        posing = preset.pantomime(others, config.task.make_options)
+        posing = preset.pantomime(others, config.task.make_options, stage.task.render_settings(stage.env))
         behaviours += [
             behaviour.unfinished(behaviour.PANTOMIME, encoder.embed(frames), number, stage.horizon)
             for number, frames in zip(held_out, posing, strict=True)

@@ -46,11 +46,11 @@ def replay(demonstrations: Demonstrations, options: EnvOptions, settings: "Rende
     return open_loop.replayed_door(demonstrations, options, settings)
 
 
-def pantomime(demonstrations: Demonstrations, options: EnvOptions) -> Iterator[np.ndarray]:
+def pantomime(demonstrations: Demonstrations, options: EnvOptions, settings: "RenderSettings") -> Iterator[np.ndarray]:
     """`vision_pwil.envs.open_loop.hand_alone`."""
     from vision_pwil.envs import open_loop
 
-    return open_loop.hand_alone(demonstrations, options)
+    return open_loop.hand_alone(demonstrations, options, settings)
 
 
 PRESET = Preset("door", defaults, env=ENV_ID, replay=replay, pantomime=pantomime)

@@ -26,5 +26,5 @@ class Preset(NamedTuple):
     """The agent that its command takes by default."""
     replay: Callable[[Demonstrations, EnvOptions, "RenderSettings | None"], Demonstrations] | None = None
     """Recorded actions played again, cut where the task is done; with frames, if there are settings for them."""
-    pantomime: Callable[[Demonstrations, EnvOptions], Iterator[np.ndarray]] | None = None
+    pantomime: Callable[[Demonstrations, EnvOptions, "RenderSettings"], Iterator[np.ndarray]] | None = None
     """For each demonstration, frames of the robot's motion without its effect on the scene, for the audit."""

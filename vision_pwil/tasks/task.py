@@ -62,12 +62,16 @@ class Task:
 
     def camera(self, env: FlatEnv, settings: RenderSettings | None = None) -> Camera:
         """A camera with the task's view: at the size of the encoder's frames, or as the settings say."""
-        if settings is None:
-            settings = own_settings(env)
-            if self.encoder is not None:
-                height, width, _ = self.encoder.frame_shape
-                settings = replace(settings, height=height, width=width)
-        return open_camera(env.env, self.config.view.applied(settings))
+        settings = self.render_settings(env) if settings is None else self.config.view.applied(settings)
+        return open_camera(env.env, settings)
+
+    def render_settings(self, env: FlatEnv) -> RenderSettings:
+        """How the frames that are compared are drawn."""
+        settings = own_settings(env)
+        if self.encoder is not None:
+            height, width, _ = self.encoder.frame_shape
+            settings = replace(settings, height=height, width=width)
+        return self.config.view.applied(settings)
 
     def observation(self, env: FlatEnv) -> Observation:
         """What the policy sees. A robot's own targets are among what it knows of itself."""
