@@ -8,7 +8,13 @@ import numpy as np
 
 from tools.records import RESULTS, Source, difference, expert_w1, field, held_out_w1, last_ten, ratio, seeds
 
-DOOR = {"human": "door/human-shared", "shipped": "door/embedded", "smooth": "door/smooth"}
+DOOR = {
+    "human": "door/near-human",
+    "shipped": "door/near-shipped",
+    "far-human": "door/human-shared",
+    "far-shipped": "door/embedded",
+    "smooth": "door/smooth",
+}
 """The settings whose seeds are listed; those of the first two are the door's figures."""
 LOCOMOTION = {
     "Hopper-v5": "locomotion/Hopper-v5-d4pg",

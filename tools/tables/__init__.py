@@ -20,6 +20,8 @@ TABLES: dict[str, Callable[[Mapping[str, Figure]], str]] = {
     "tcc": lambda figures: headline.of(figures, "tcc."),
     "door-human": lambda _: door.setting("human"),
     "door-shipped": lambda _: door.setting("shipped"),
+    "door-far-human": lambda _: door.setting("far-human"),
+    "door-far-shipped": lambda _: door.setting("far-shipped"),
     "door-smooth": lambda _: door.setting("smooth"),
     "door-ablations": lambda _: door.ablations(),
     "door-earlier": lambda _: door.earlier(),
