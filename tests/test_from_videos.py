@@ -17,7 +17,7 @@ import tyro
 
 from tests.shared import HAMMER, needs_shared
 from tools import pages
-from vision_pwil.commands.train import configured
+from vision_pwil.commands.train import configured, describe
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.envs.camera import MujocoCamera, SelfPortrait, open_camera
@@ -279,6 +279,15 @@ def test_videos_that_are_too_short_are_refused(tmp_path) -> None:
 def test_the_command_says_it_in_one_line(tmp_path, pendulums) -> None:
     done = command(f"train --env test/nowhere --demos {pendulums} --run {tmp_path}/run")
     assert done.returncode == 2 and re.fullmatch(r"error: There is no Gymnasium environment .*\n", done.stderr)
+
+
+@pytest.mark.parametrize(("success", "too_few"), [(0.0, True), (1.0, False)])
+def test_few_steps_are_not_too_few_where_the_task_is_learned(tmp_path, pendulums, success, too_few) -> None:
+    config = settings(tmp_path, pendulums)
+    config = replace(config, task=replace(config.task, success="arrived"))
+    row = {"step": 120.0, "return": 1.0, "arrived": success}
+    said = describe(imitation.Outcome(tmp_path, finished=True, last=row, best=row), config, enough=300_000)
+    assert f"arrived in {success:.0%} of episodes" in said and ("too few to learn" in said) is too_few
 
 
 @pytest.mark.slow
