@@ -76,7 +76,10 @@ def test_videos_that_differ_are_noticed(tmp_path, capsys):
     (tmp_path / "d").mkdir()
     (tmp_path / "c.mp4").rename(tmp_path / "d" / "c.mp4")
     read(tmp_path)
-    assert "differ" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "not square (b.mp4 has 168x126 pixels): of each picture the middle square" in said and "differ" not in said
+    read(tmp_path, fit="pad")
+    assert "square" not in capsys.readouterr().err
     (tmp_path / "d" / "c.mp4").rename(tmp_path / "c.mp4")
     imageio.imwrite(tmp_path / "wide.mp4", np.zeros((4, 60, 100, 3), np.uint8), fps=25, macro_block_size=2)
     read(tmp_path)

@@ -37,15 +37,22 @@ def read(path: Path, options: Options) -> Demonstrations:
     frames = decode(clips, options)
     episodes = each(lambda item: {"name": item[0].path.name, "frames": item[1]}, zip(clips, frames, strict=True))
     labels = {clip.path.name: films.label(clip.path) for clip in clips if clip.path.suffix.lower() in films.SUFFIXES}
-    _tell_apart(path.name, labels)
+    _tell(path.name, labels, options)
     first = labels.get(clips[0].path.name)
     return Demonstrations(episodes, source=path.name, rate=first.rate if first else None)
 
 
-def _tell_apart(folder: str, labels: Mapping[str, films.Label | None]) -> None:
-    """Say so where the films of a folder differ in size or pace: they should show one task from one camera."""
+def _tell(folder: str, labels: Mapping[str, films.Label | None], options: Options) -> None:
+    """Say so where films are not square, or differ in size or pace: they should show one task from one camera."""
     sizes = {label.size: f"{name} has {label.size} pixels" for name, label in labels.items() if label}
     rates = {label.rate: f"{name} has {label.rate:.4g}" for name, label in labels.items() if label and label.rate}
+    wide = next((size for size in sizes if len(set(size.split("x"))) > 1), None)
+    if wide is not None and options.size is not None and options.fit == "crop":
+        print(
+            f"The videos of {folder} are not square ({sizes[wide]}): of each picture the middle square is taken "
+            "(--fit pad keeps all of it).",
+            file=sys.stderr,
+        )
     if len(sizes) > 1:
         print(
             f"The videos of {folder} differ in size ({', '.join(islice(sizes.values(), 2))}): do they show the task "
