@@ -77,7 +77,9 @@ def test_videos_that_differ_are_noticed(tmp_path, capsys):
     (tmp_path / "c.mp4").rename(tmp_path / "d" / "c.mp4")
     read(tmp_path)
     said = capsys.readouterr().err
-    assert "not square (b.mp4 has 168x126 pixels): of each picture the middle square" in said and "differ in" not in said
+    assert (
+        "not square (b.mp4 has 168x126 pixels): of each picture the middle square" in said and "differ in" not in said
+    )
     read(tmp_path, fit="pad")
     assert "square" not in capsys.readouterr().err
     (tmp_path / "d" / "c.mp4").rename(tmp_path / "c.mp4")
