@@ -51,6 +51,7 @@ ENVIRONMENTS = {
 }
 """What Gymnasium draws, and which environment this package draws beside it."""
 PLAIN, DEFAULT = "no shadows, no reflections", "simplified meshes: the default"
+_UNFAIR = "On a busy machine the clock is unfair to frames that take long: there, compare processor times."
 
 # Runs without this package, in the environment a Gymnasium user has, and answers each line on its input with a time.
 _GYMNASIUM = """
@@ -204,14 +205,16 @@ def main(
 ) -> None:
     """Print the tables and write them, with the machine and the commit, to `out`."""
     load = os.getloadavg()[0]  # of the others: other work on the machine slows the rows, and not all of them alike
+    niceness = os.nice(0)  # below 0, the others wait for these rows
     measured = {env_id: measure(env_id, count, rounds) for env_id in envs}
     rows = {env_id: rows for env_id, (rows, _) in measured.items()}
     lines = [line for env_id, each in rows.items() for line in table(env_id, each)]
-    lines.append(f"Load average before the run: {load:.1f}.")
+    lines.append(f"Load average before the run: {load:.1f}; niceness {niceness}. {_UNFAIR}")
     print(*lines, sep="\n")
     with replacing(out / "side-by-side.png") as temporary:
         iio.imwrite(temporary, side_by_side([frames for _, frames in measured.values()]))
-    about = {"mujoco": mujoco.__version__, "backend": os.environ["MUJOCO_GL"], "load_average_before": f"{load:.1f}"}
+    about = {"mujoco": mujoco.__version__, "backend": os.environ["MUJOCO_GL"]}
+    about |= {"load_average_before": f"{load:.1f}", "niceness": str(niceness)}
     write_report(out, "Rendering", lines, {**about, "rows": rows}, "benchmarks.rendering")
     print(f"The picture is {out / 'side-by-side.png'}: three states, each as shipped, without shadows, the default.")
 

@@ -6,6 +6,7 @@ import socket
 import subprocess
 from pathlib import Path
 
+import imageio.v3 as imageio
 import imageio_ffmpeg
 import numpy as np
 import pytest
@@ -66,6 +67,27 @@ def test_folder_of_videos(tmp_path):
         check_moving_square(episode.frames, n, tolerance=30)
     single = read(tmp_path / "2.mp4")
     assert len(single.episodes[0]) == 6 and single.rate == 16  # imageio-ffmpeg's own
+
+
+def test_videos_that_differ_are_noticed(tmp_path, capsys):
+    for name, fps in (("a", 25), ("b", 24.9), ("c", 10)):
+        frames = [np.asarray(frame) for frame in moving_square(4)]
+        imageio.imwrite(tmp_path / f"{name}.mp4", frames, fps=fps, macro_block_size=2)
+    (tmp_path / "d").mkdir()
+    (tmp_path / "c.mp4").rename(tmp_path / "d" / "c.mp4")
+    read(tmp_path)
+    said = capsys.readouterr().err
+    assert (
+        "not square (b.mp4 has 168x126 pixels): of each picture the middle square" in said and "differ in" not in said
+    )
+    read(tmp_path, fit="pad")
+    assert "square" not in capsys.readouterr().err
+    (tmp_path / "d" / "c.mp4").rename(tmp_path / "c.mp4")
+    imageio.imwrite(tmp_path / "wide.mp4", np.zeros((4, 60, 100, 3), np.uint8), fps=25, macro_block_size=2)
+    read(tmp_path)
+    said = capsys.readouterr().err
+    assert "wide.mp4 has 100x60 pixels): do they show the task from the same camera?" in said
+    assert "(c.mp4 has 10, wide.mp4 has 25)" in said and "ffmpeg -i video.mp4 -r 10 converted.mp4" in said
 
 
 def test_folders_of_images(tmp_path):

@@ -17,7 +17,7 @@ import tyro
 
 from tests.shared import HAMMER, needs_shared
 from tools import pages
-from vision_pwil.commands.train import configured
+from vision_pwil.commands.train import configured, describe
 from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.encoder import EMBEDDING, Encoder
 from vision_pwil.envs.camera import MujocoCamera, SelfPortrait, open_camera
@@ -54,7 +54,25 @@ class Blind(gym.Env):
         return np.zeros(2, np.float32), 0.0, False, False, {}
 
 
+class Dark(Blind):
+    """Says that it draws, and gives nothing."""
+
+    def render(self):
+        return None
+
+
+class Modeless(Dark):
+    """Knows no render mode."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012
+
+    def __init__(self):
+        super().__init__()
+
+
 gym.register("test/Blind-v0", Blind, max_episode_steps=20)
+gym.register("test/Dark-v0", Dark, max_episode_steps=20)
+gym.register("test/Modeless-v0", Modeless, max_episode_steps=20)
 
 
 def film(env_id: str, folder: Path, videos: int = 4, steps: int = 12, rate: float = 0.0, **options) -> Path:
@@ -238,6 +256,8 @@ def assert_not_begun(run: Path) -> None:
         ({"size": 48}, "takes frames of 84x84 pixels.*have 48x48: read the videos with --size 84"),
         ({"fit": "stretch"}, "the middle is taken, too, and --fit stretch would show something else"),
         ({"env": "test/Blind-v0"}, "test/Blind-v0 cannot draw itself here: NotImplementedError"),
+        ({"env": "test/Dark-v0"}, "test/Dark-v0 cannot draw itself here: its render.. gives nothing"),
+        ({"env": "test/Modeless-v0"}, "test/Modeless-v0 draws no pictures in render mode None: it has no mode rgb_ar"),
         ({"env": "CartPole-v1"}, r"the action space Discrete\(2\).*continuous actions"),
         ({"replay_capacity": 10**14}, "--replay-capacity 100,000,000,000,000 takes .* GiB of memory"),
         ({"proprioception": (7,), "observe": "embedding"}, "--proprioception 7 does not name dimensions"),
@@ -251,7 +271,7 @@ def test_bad_input_is_refused_before_any_long_work(tmp_path, pendulums, options,
 
 def test_videos_that_are_too_short_are_refused(tmp_path) -> None:
     short = film(PENDULUM, tmp_path / "short", steps=1)
-    with pytest.raises(InputError, match=r"Video 0 of short .* needs two or more"):
+    with pytest.raises(InputError, match=r"Video 0 of short has 1 frame of 84x84 pixels; .* two frames or more"):
         imitation.imitate(settings(tmp_path, short))
     assert_not_begun(tmp_path / "run")
 
@@ -259,6 +279,15 @@ def test_videos_that_are_too_short_are_refused(tmp_path) -> None:
 def test_the_command_says_it_in_one_line(tmp_path, pendulums) -> None:
     done = command(f"train --env test/nowhere --demos {pendulums} --run {tmp_path}/run")
     assert done.returncode == 2 and re.fullmatch(r"error: There is no Gymnasium environment .*\n", done.stderr)
+
+
+@pytest.mark.parametrize(("success", "too_few"), [(0.0, True), (1.0, False)])
+def test_few_steps_are_not_too_few_where_the_task_is_learned(tmp_path, pendulums, success, too_few) -> None:
+    config = settings(tmp_path, pendulums)
+    config = replace(config, task=replace(config.task, success="arrived"))
+    row = {"step": 120.0, "return": 1.0, "arrived": success}
+    said = describe(imitation.Outcome(tmp_path, finished=True, last=row, best=row), config, enough=300_000)
+    assert f"arrived in {success:.0%} of episodes" in said and ("too few to learn" in said) is too_few
 
 
 @pytest.mark.slow

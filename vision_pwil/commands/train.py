@@ -76,7 +76,8 @@ def describe(outcome: "Outcome", config: ImitationConfig, enough: int) -> str:
             f"The highest return, {outcome.best['return']:.4g}, was at step {outcome.best['step']:.0f}; "
             f"`vision-pwil evaluate {outcome.run} --best` plays that policy."
         )
-        if outcome.finished and config.training.steps < enough / 10:
+        learned = outcome.last.get(config.task.success or "", 0.0) > 0.5
+        if outcome.finished and config.training.steps < enough / 10 and not learned:
             lines.append(
                 f"{config.training.steps:,} steps are too few to learn much: about {enough:,} are enough. The same "
                 f"command with --steps {enough} goes on from here."

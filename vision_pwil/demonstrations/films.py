@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import av
 import numpy as np
@@ -49,12 +50,21 @@ def film(path: Path, times: Array | None = None, rate: float = 30.0, threads: in
         raise InputError(f"it is damaged, or no video ({error.strerror}).") from None
 
 
-def film_rate(path: Path) -> float | None:
-    """Frames a second, as the film itself says."""
+class Label(NamedTuple):
+    """What a film says of itself."""
+
+    size: str
+    """Of its pictures: 640x480, the width first."""
+    rate: float | None
+    """Frames a second."""
+
+
+def label(path: Path) -> Label | None:
+    """What the film itself says, without a look at its pictures; None if it does not say."""
     try:
         with av.open(str(path.absolute()), options=_OPTIONS) as container:
-            rate = container.streams.video[0].average_rate
-            return float(rate) if rate else None
+            stream = container.streams.video[0]
+            return Label(f"{stream.width}x{stream.height}", float(stream.average_rate) if stream.average_rate else None)
     except (av.error.FFmpegError, IndexError):
         return None
 

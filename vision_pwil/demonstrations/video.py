@@ -5,7 +5,9 @@ images itself, it is one episode.
 """
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from PIL import Image, ImageSequence
@@ -34,8 +36,36 @@ def read(path: Path, options: Options) -> Demonstrations:
     clips = [_video(path)] if path.is_file() else _in_folder(path)
     frames = decode(clips, options)
     episodes = each(lambda item: {"name": item[0].path.name, "frames": item[1]}, zip(clips, frames, strict=True))
-    rate = films.film_rate(clips[0].path) if clips[0].path.suffix.lower() in films.SUFFIXES else None
-    return Demonstrations(episodes, source=path.name, rate=rate)
+    labels = {clip.path.name: films.label(clip.path) for clip in clips if clip.path.suffix.lower() in films.SUFFIXES}
+    _tell(path.name, labels, options)
+    first = labels.get(clips[0].path.name)
+    return Demonstrations(episodes, source=path.name, rate=first.rate if first else None)
+
+
+def _tell(folder: str, labels: Mapping[str, films.Label | None], options: Options) -> None:
+    """Say so where films are not square, or differ in size or pace: they should show one task from one camera."""
+    sizes = {label.size: f"{name} has {label.size} pixels" for name, label in labels.items() if label}
+    rates = {label.rate: f"{name} has {label.rate:.4g}" for name, label in labels.items() if label and label.rate}
+    wide = next((size for size in sizes if len(set(size.split("x"))) > 1), None)
+    if wide is not None and options.size is not None and options.fit == "crop":
+        print(
+            f"The videos of {folder} are not square ({sizes[wide]}): of each picture the middle square is taken "
+            "(--fit pad keeps all of it).",
+            file=sys.stderr,
+        )
+    if len(sizes) > 1:
+        print(
+            f"The videos of {folder} differ in size ({', '.join(islice(sizes.values(), 2))}): do they show the task "
+            "from the same camera?",
+            file=sys.stderr,
+        )
+    if rates and min(rates) < 0.9 * max(rates):
+        print(
+            f"The videos of {folder} differ in frames a second ({rates[min(rates)]}, {rates[max(rates)]}): each frame "
+            f"counts as one step. If they show the task at its own speed, convert them first: "
+            f"ffmpeg -i video.mp4 -r {min(rates):.4g} converted.mp4",
+            file=sys.stderr,
+        )
 
 
 def _in_folder(folder: Path) -> list[Clip]:

@@ -51,9 +51,9 @@ def open_camera(env: gym.Env[Any, Any], settings: RenderSettings | None = None) 
     if on_mujoco(env):
         return MujocoCamera(env, settings)
     if env.render_mode != "rgb_array":
-        raise InputError(
-            f'{_name(env)} draws no pictures in render mode {env.render_mode}: make it with render_mode="rgb_array".'
-        )
+        modes = env.metadata.get("render_modes", [])
+        remedy = 'make it with render_mode="rgb_array"' if "rgb_array" in modes else "it has no mode rgb_array"
+        raise InputError(f"{_name(env)} draws no pictures in render mode {env.render_mode}: {remedy}.")
     camera = SelfPortrait(env, settings)
     env.reset(seed=0)
     camera.snapshot()
@@ -146,10 +146,13 @@ class SelfPortrait:
     def snapshot(self) -> np.ndarray:
         """The picture of the present moment."""
         try:
-            picture = np.asarray(self._env.render())
+            drawn = self._env.render()
         except Exception as error:  # whatever an environment's own renderer lacks: pygame, a display, a file
             why = str(error) or type(error).__name__
             raise InputError(f"{_name(self._env)} cannot draw itself here: {why}") from error
+        if drawn is None:
+            raise InputError(f"{_name(self._env)} cannot draw itself here: its render() gives nothing.")
+        picture = np.asarray(drawn)
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
             raise InputError(
                 f"{_name(self._env)} should draw uint8 pictures of shape (height, width, 3), "

@@ -208,7 +208,9 @@ def make(env_id: str, horizon: int | None = None, **options: Any) -> gym.Env[Any
     mujoco.set_mju_user_warning(_warn)
     _registered(env_id)
     try:
-        return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
+        with warnings.catch_warnings():  # whether it can be drawn all the same, the camera finds out
+            warnings.filterwarnings("ignore", ".*render_mode='rgb_array' that is not in the possible render_modes")
+            return gym.make(env_id, max_episode_steps=horizon, disable_env_checker=True, **options)
     except (gym.error.Error, ImportError) as error:
         raise InputError(f'There is no Gymnasium environment "{env_id}" here: {error}') from None
     except Exception as error:

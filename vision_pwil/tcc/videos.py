@@ -25,9 +25,10 @@ def read_videos(path: str | Path, reading: Options) -> Demonstrations:
 def require_videos(demonstrations: Demonstrations) -> None:
     """Raise one clear sentence unless every episode has two or more frames, large enough for the encoder."""
     for number, episode in enumerate(demonstrations.episodes):
-        shape = None if episode.frames is None else episode.frames.shape
-        if shape is None or shape[0] < 2 or min(shape[1:3]) < SMALLEST:
+        count, height, width = (0, 0, 0) if episode.frames is None else episode.frames.shape[:3]
+        if count < 2 or min(height, width) < SMALLEST:
+            has = f"{count} frame{'s' * (count != 1)}" + f" of {height}x{width} pixels" * (count > 0)
             raise InputError(
-                f"Video {number} of {demonstrations.source} has frames of shape {shape}; the encoder needs two or "
-                f"more, of {SMALLEST}x{SMALLEST} pixels or more."
+                f"Video {number} of {demonstrations.source} has {has}; the encoder needs two frames or more, "
+                f"of {SMALLEST}x{SMALLEST} pixels or more."
             )
