@@ -133,9 +133,9 @@ class SAC:
         observations = self.normalizer(torch.cat([batch.observation, batch.next_observation]))
         noise = torch.randn((len(observations), self.action_size), generator=self.noise.generator, device=self.device)
         tensors = (observations, batch.action, batch.reward, batch.discount, noise)
-        smoothness = self.smoothness()  # before the actor's steps are counted, as the aim of the entropy is after
         adams = tuple(part.next_step() for part in (self.critics, self.actor, self.temperature))
-        numbers = tuple(map(np.float32, (self.min_std, self.target_entropy(), smoothness)))
+        # The latter two count the actor's steps.
+        numbers = tuple(map(np.float32, (self.min_std, self.target_entropy(), self.smoothness())))
         follow = self.targets.flat.numpy(), np.float32(self.config.polyak)
         metrics = compiled.update(*self._arrays, *(tensor.numpy() for tensor in tensors), *numbers, adams, follow)
         return dict(zip(compiled.METRICS, torch.from_numpy(metrics), strict=True))
