@@ -189,10 +189,7 @@ def test_losses_by_hand():
     assert smaller.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"critic_layer_norm": True, "normalize": True, "final_target_entropy": -3.0, "smoothness": 0.3}],
-)
+@pytest.mark.parametrize("settings", [{}, {"critic_layer_norm": True, "normalize": True, "final_target_entropy": -3.0}])
 def test_the_compiled_update_is_the_one_in_torch(settings):
     agent, other = make_agent(entropy_updates=2, **settings), make_agent(entropy_updates=2, **settings)
     assert agent.device.type == "cpu"
@@ -244,20 +241,6 @@ def test_target_entropy_stays_and_then_moves_in_a_straight_line():
         agent.update(batch)
     assert aims == pytest.approx([-1.0, -1.0, -1.0, -2.0, -3.0, -3.0])
     assert make_agent(target_entropy=-2.0).target_entropy() == -2.0 * ACTION
-
-
-def test_gradient_of_smoothness_is_autograds_and_comes_in_with_the_aim():
-    mean, next_mean = torch.randn(2, 6, ACTION, generator=torch.Generator().manual_seed(2))
-    mean.requires_grad_()
-    loss = 0.7 * (mean.tanh() - next_mean.tanh()).square().sum(-1).mean()
-    (expected,) = torch.autograd.grad(loss, mean)
-    torch.testing.assert_close(losses.smoothness_gradient(mean.detach(), next_mean, 0.7), expected)
-
-    agent, weights = make_agent(smoothness=0.8, entropy_updates=2), []
-    for seed in range(6):
-        weights.append(agent.smoothness())
-        agent.update(make_batch(seed))
-    assert weights == pytest.approx([0.0, 0.0, 0.0, 0.4, 0.8, 0.8])
 
 
 def test_numpy_acts_as_the_network():

@@ -110,8 +110,6 @@ class SAC:
             by_value = torch.full((len(rows), 1), -1.0 / size, device=self.device)
             by_action[rows] = critic.to_inputs(passes[number][1].at(rows), by_value, first=dimensions)
         by_output = distribution.backward(drawn, by_action, temperature / size)
-        means = output[:, : self.action_size]
-        by_output[:, : self.action_size] += losses.smoothness_gradient(means[:size], means[size:], self.smoothness())
         self.actor_network.backward(actor_trace.at(slice(size)), by_output)
         self.actor.step()
 
@@ -134,8 +132,7 @@ class SAC:
         noise = torch.randn((len(observations), self.action_size), generator=self.noise.generator, device=self.device)
         tensors = (observations, batch.action, batch.reward, batch.discount, noise)
         adams = tuple(part.next_step() for part in (self.critics, self.actor, self.temperature))
-        # The latter two count the actor's steps.
-        numbers = tuple(map(np.float32, (self.min_std, self.target_entropy(), self.smoothness())))
+        numbers = np.float32(self.min_std), np.float32(self.target_entropy())  # which counts the actor's steps
         follow = self.targets.flat.numpy(), np.float32(self.config.polyak)
         metrics = compiled.update(*self._arrays, *(tensor.numpy() for tensor in tensors), *numbers, adams, follow)
         return dict(zip(compiled.METRICS, torch.from_numpy(metrics), strict=True))
@@ -144,15 +141,8 @@ class SAC:
         """What the temperature aims at in the next update."""
         first = self.config.target_entropy
         last = first if self.config.final_target_entropy is None else self.config.final_target_entropy
-        return self.action_size * (first + (last - first) * self._moved())
-
-    def smoothness(self) -> float:
-        """Weight of the change of the mean action in the next update."""
-        return self.config.smoothness * self._moved()
-
-    def _moved(self) -> float:
-        """How far from exploring to being precise, 0 to 1."""
-        return min(max(self.actor.steps / self.config.entropy_updates - 1.0, 0.0), 1.0)
+        moved = min(max(self.actor.steps / self.config.entropy_updates - 1.0, 0.0), 1.0)
+        return self.action_size * (first + (last - first) * moved)
 
     def policy(self) -> Policy:
         """Arrays for `vision_pwil.sac.policy.act`."""

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from vision_pwil.agents.compiled import backward, forward, to_inputs
-from vision_pwil.agents.kernels import F32, HALF, ONE, TWO, ZERO, adam, adam_and_follow, exp, kernel, log, tanh
+from vision_pwil.agents.kernels import F32, HALF, ONE, TWO, ZERO, adam, adam_and_follow, exp, kernel, log
 
 _DENSITY = F32(0.5 * math.log(2.0 * math.pi) + 2.0 * math.log(2.0))
 METRICS = ("critic_loss", "actor_loss", "value", "entropy", "temperature", "deviation")
@@ -127,20 +127,7 @@ def _by_action(critics, pairs, dimensions):
 
 
 @kernel
-def update(
-    networks,
-    gradients,
-    observations,
-    action,
-    reward,
-    discount,
-    noise,
-    min_std,
-    target_entropy,
-    smoothness,
-    adams,
-    follow,
-):
+def update(networks, gradients, observations, action, reward, discount, noise, min_std, target_entropy, adams, follow):
     """One step of critics, their targets, actor and temperature; returns the metrics.
 
     `observations` are those of the batch and, below them, the next ones; `noise` has a row for each.
@@ -176,10 +163,6 @@ def update(
     squashed_backward(
         drawn[:size], std[:size], slope[:size], noise[:size], by_action, temperature / F32(size), by_output
     )
-    for i in range(size):
-        for j in range(action.shape[1]):
-            a, b = tanh(output[i, j]), tanh(output[size + i, j])
-            by_output[i, j] += TWO * smoothness / F32(size) * (a - b) * (ONE - a * a)
     kept = [(layer[0][:size], layer[1][:size], layer[2][:size]) for layer in actor_kept]
     weights, _, affine, codes = policy
     backward(weights, affine, codes, observations[:size], kept, by_output, *by_policy)

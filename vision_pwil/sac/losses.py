@@ -29,13 +29,3 @@ def temperature_gradient(log_prob: Tensor, target_entropy: float) -> Tensor:
     Descent raises the temperature while the entropy is below its target; in log space, so that it stays positive.
     """
     return -(log_prob.mean() + target_entropy)
-
-
-def smoothness_gradient(mean: Tensor, next_mean: Tensor, weight: float) -> Tensor:
-    """Gradient by the mean of weight * |tanh(mean) - tanh(next mean)|^2, averaged over the batch.
-
-    This is the temporal part of CAPS (Mysore et al. 2021). The next action is taken as it is: each state is another's
-    next, and so is drawn to its neighbours from both sides.
-    """
-    action = mean.tanh()
-    return 2.0 * weight / len(mean) * (action - next_mean.tanh()) * (1.0 - action.square())

@@ -31,10 +31,6 @@ class SACConfig(Settings):
     was lowered, the door opened in one training episode of two, from one of ten (results/door). Not in the paper."""
     entropy_updates: Count = 25_000
     """Updates for which the aim stays, and as many again in which it moves there in a straight line."""
-    smoothness: NotNegative = 0.0
-    """Weight in the actor's loss of the squared change of the mean action from a state to the next one in the batch
-    (Mysore et al. 2021, "CAPS"). First explore, then be smooth: it comes in while the entropy's aim moves. Without it
-    the policy throws its targets from one end of their range to the other. Not in the paper."""
     critic_layer_norm: bool = False
     """Layer normalisation in the critics (Hiraoka et al. 2022, "DroQ"; Ball et al. 2023, "RLPD"); not in the paper."""
     normalize: bool = False
