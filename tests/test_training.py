@@ -251,6 +251,31 @@ class Deadly:
         os._exit(1)
 
 
+def test_a_worker_that_dies_as_it_starts_is_not_waited_for():
+    """While it imports, say, when a signal ends it: larger than a pipe is what it leaves unread."""
+
+    def too_late(*_):
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, too_late)
+    signal.alarm(120)
+    worker = None
+    try:
+        worker = Worker([Stillborn(), bytes(10**7)], act)
+        worker.send(Collect(None, (0, 0, 0)))
+        with pytest.raises(ChildProcessError, match="died twice"):
+            worker.receive()
+    finally:
+        signal.alarm(0)
+        if worker is not None:
+            worker.close()
+
+
+class Stillborn:
+    def __reduce__(self):
+        return os._exit, (1,)
+
+
 def test_noise_is_standard_normal_and_pink_noise_is_correlated():
     rng = np.random.default_rng(0)
     for exponent in (0.0, 1.0):

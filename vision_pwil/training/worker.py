@@ -5,6 +5,7 @@ import os
 import signal
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ STOPPED = 10.0
 """Seconds after which a process that someone has stopped is replaced; a learner stopped with it finds it going on."""
 
 
-def _serve(task: Playable, act: Act, connection: Any) -> None:
+def _serve(connection: Any) -> None:
     """The worker's life: answer requests until the other end closes."""
     for number in (signal.SIGINT, signal.SIGTERM):  # the learner decides when to stop, at an episode's end
         signal.signal(number, signal.SIG_IGN)
@@ -25,6 +26,7 @@ def _serve(task: Playable, act: Act, connection: Any) -> None:
 
     torch.set_num_threads(1)
     try:
+        task, act = connection.recv()
         stage = task.stage()
         while True:
             request = connection.recv()
@@ -56,10 +58,14 @@ class Worker:
         self._running = time.monotonic()
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(*self._life, other), daemon=True)
+        self._process = context.Process(target=_serve, args=(other,), daemon=True)
         with shielded():
             self._process.start()
         other.close()
+        # Not among the arguments: multiprocessing writes those into a pipe that it holds open itself, and would wait
+        # for ever for a process that died before it had read them all.
+        with suppress(BrokenPipeError, ConnectionResetError):  # who asks it for something will find out
+            self._connection.send(self._life)
 
     def send(self, request: Collect | Assess) -> None:
         """Start on a request."""
@@ -110,7 +116,8 @@ class Worker:
             words = "The worker that plays episodes died twice without a word (killed, stopped, or out of memory)"
             raise ChildProcessError(words)
         self._start()
-        self._connection.send(self._request)
+        with suppress(BrokenPipeError, ConnectionResetError):  # `receive` will find out
+            self._connection.send(self._request)
 
     def close(self) -> None:
         """End the process, in the middle of an episode if need be."""
