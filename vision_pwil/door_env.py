@@ -28,9 +28,8 @@ OPEN_ANGLE = 1.0
 SUCCESS_ANGLE = 1.35
 """Radians at which AdroitHandDoor-v1 reports success."""
 CAMERA = {"lookat": (0.0, -0.05, 0.25), "distance": 0.95, "azimuth": 60.0, "elevation": -30.0}
-"""From the left, and near: hand and handle are large. In the view that AdroitHandDoor-v1 has by default they are a few
-pixels wide, and a hand beside a shut door earns half of what opening it does (results/door). The point looked at is
-fixed; Gymnasium's moves with the door's place.
+"""From the left, and near: in the view that AdroitHandDoor-v1 has by default, hand and handle are a few pixels wide. The
+point looked at is fixed; Gymnasium's moves with the door's place.
 """
 SETTINGS = RenderSettings(smooth=False, stacks=2, quads=4, triangles=2000, **CAMERA)  # type: ignore[arg-type]
 """The door's frames: their fingerprint travels with its demonstrations and encoders."""
