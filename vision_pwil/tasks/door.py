@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vision_pwil.agents import table
 from vision_pwil.demonstrations import Demonstrations
-from vision_pwil.envs.targets import Targets
 from vision_pwil.tasks import videos
 from vision_pwil.tasks.preset import EnvOptions, Preset
 from vision_pwil.tasks.settings import Choice, ImitationConfig
@@ -23,12 +21,9 @@ ENV_ID = "vision_pwil/AdroitDoor-v0"
 def defaults(choice: Choice) -> ImitationConfig:
     """As from any videos; opening the door is the success, and the angle is reported beside it.
 
-    The first 27 numbers of a state are the joints of arm and hand. In the default recipe targets move smoothly, as
-    people move their hands, and time counts in the reward.
+    The first 27 numbers of a state are the joints of arm and hand.
     """
     config = videos.defaults(choice)
-    if choice.recipe == "default" and not table.find(choice.agent).needs_actions:
-        config = replace(config, task=replace(config.task, pace=2.0, targets=Targets(action_smoothing=0.1)))
     task = replace(
         config.task,
         proprioception=tuple(range(27)),
