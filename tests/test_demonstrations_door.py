@@ -19,7 +19,7 @@ from vision_pwil.demonstrations import Demonstrations, Episode, read
 from vision_pwil.demonstrations.cache import cache_folder, cached
 from vision_pwil.door_env import ENV_ID, FRAME, SETTINGS, DoorEnv
 from vision_pwil.envs.camera import MujocoCamera
-from vision_pwil.envs.open_loop import render_door, replay, replay_table
+from vision_pwil.envs.open_loop import hand_alone, render_door, replay, replay_table
 from vision_pwil.envs.record import record
 from vision_pwil.system.errors import InputError
 
@@ -233,3 +233,13 @@ def test_human_demonstrations_render(tmp_path):
         assert episode.frames.shape == (each.opened, 84, 84, 3) and episode.absorbing
         moved = np.abs(np.diff(episode.frames.astype(int), axis=0)).sum(axis=(1, 2, 3))
         assert (moved > 0).mean() > 0.9  # something moves in nearly every frame
+
+
+def test_the_pantomime_is_the_demonstration_with_the_door_shut_in_the_same_view():
+    near = replace(SETTINGS, lookat=(0.0, -0.05, 0.25), distance=0.95, azimuth=60.0, elevation=-30.0)
+    shown = replace(read("door"), episodes=read("door").episodes[:1])
+    frames = np.asarray(render_door(shown, settings=near).episodes[0].frames, int)
+    (posing,) = hand_alone(shown, {}, near)
+    assert posing.shape == frames.shape
+    assert np.abs(posing[:20] - frames[:20]).mean() < 0.5  # the hand has not reached the handle
+    assert np.abs(posing[-1] - frames[-1]).mean() > 5.0
